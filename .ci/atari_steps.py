@@ -66,7 +66,7 @@ def environments(game: str) -> tuple[Play, int]:
     from benchmarks.scenes import atari_games
 
     envs: Any = parallel_pool.make(
-        atari_games.env_id(game), env_type="gymnasium", num_envs=ENVS, num_threads=1, seed=0
+        atari_games.task_id(game), env_type="gymnasium", num_envs=ENVS, num_threads=1, seed=0
     )
     choices, draws = envs.action_space.n, np.random.default_rng(0)
     envs.reset()

@@ -10,8 +10,8 @@ from gymnasium.vector import AutoresetMode
 
 import parallel_pool
 
-(env_id,) = parallel_pool.load_source(Path(__file__).with_name("own_env.c"))
-envs = parallel_pool.make_vec(env_id, 1000, autoreset_mode=AutoresetMode.SAME_STEP)
+(task_id,) = parallel_pool.load_source(Path(__file__).with_name("own_env.c"))
+envs = parallel_pool.make_vec(task_id, 1000, autoreset_mode=AutoresetMode.SAME_STEP)
 envs.reset(seed=0)
 low, high = np.zeros(1000, int), np.full(1000, 15)
 games = guesses = 0
@@ -25,4 +25,4 @@ for _ in range(100):
     # a game that ended has been followed by the next one
     low[terminated], high[terminated] = 0, 15
 envs.close()
-print(f"{env_id}: {games} games, {guesses / games:.1f} guesses for each")
+print(f"{task_id}: {games} games, {guesses / games:.1f} guesses for each")

@@ -36,9 +36,9 @@ def start(folder: Path) -> Path:
 def draw(path: Path) -> None:
     """Writes the pictures at `STEPS`, side by side."""
     with tempfile.TemporaryDirectory() as folder:
-        (env_id,) = parallel_pool.load_source(start(Path(folder)))
+        (task_id,) = parallel_pool.load_source(start(Path(folder)))
         options = {"width": 240, "height": 180, "camera_name": "track"}
-        env = gymnasium.make(env_id, render_mode="rgb_array", **options)
+        env = gymnasium.make(task_id, render_mode="rgb_array", **options)
         env.reset(seed=0)
         env.action_space.seed(0)
         pictures = []

@@ -29,9 +29,9 @@ TARGET = pages.ROOT / "docs" / "environments"
 FRAMES = 36
 DELAY = 90  # milliseconds
 HEIGHT = 160
-WIDEST = 260  # of one picture in a strip
+MAX_PICTURE_WIDTH = 260  # of one picture in a strip
 GAP = 6
-LARGEST = 300_000  # bytes of a file
+MAX_FILE_BYTES = 300_000  # bytes of a file
 TILE = 128  # side of a picture in a grid
 COLUMNS = 8
 DRIVEN = 5  # steps between two pictures of a car
@@ -137,7 +137,7 @@ def scaled(picture: np.ndarray[Any, Any]) -> Image.Image:
     image = Image.fromarray(picture)
     is_small = image.height < 256
     width = round(image.width * HEIGHT / image.height * (1.25 if is_small else 1))
-    factor = min(1, WIDEST / width)
+    factor = min(1, MAX_PICTURE_WIDTH / width)
     size = round(width * factor), round(HEIGHT * factor)
     return image.resize(size, Image.Resampling.LANCZOS)
 
@@ -188,8 +188,8 @@ def check(file: Path) -> None:
     """Prints the size of a file, and refuses it if it is too large."""
     size = file.stat().st_size
     print(f"{file.relative_to(pages.ROOT)}: {size:,} bytes")
-    if size > LARGEST:
-        raise ValueError(f"{file} has {size} bytes: at most {LARGEST}")
+    if size > MAX_FILE_BYTES:
+        raise ValueError(f"{file} has {size} bytes: at most {MAX_FILE_BYTES}")
 
 
 def main(names: Sequence[str]) -> None:

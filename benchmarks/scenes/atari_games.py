@@ -58,7 +58,7 @@ ENVPOOL_MEDIAN, ENVPOOL_LEAST, ALE_MEDIAN = 9.0, 5.5, 7.5
 FRAMES_MEDIAN, V3_KEEPS = 3.5, 0.8
 
 
-def env_id(game: str) -> str:
+def task_id(game: str) -> str:
     """Returns EnvPool's name of a game's environment: "BankHeist-v5" for bank_heist."""
     return "".join(word.capitalize() for word in game.split("_")) + "-v5"
 
@@ -82,8 +82,8 @@ def task(game: str) -> Task:
     """Returns the task of a game."""
     import parallel_pool
 
-    actions = int(parallel_pool.make_spec(env_id(game)).action_space.n)
-    return Task(env_id(game), 32, 16, 2, actions, 27000, frame_skip=SKIP)
+    actions = int(parallel_pool.make_spec(task_id(game)).action_space.n)
+    return Task(task_id(game), 32, 16, 2, actions, 27000, frame_skip=SKIP)
 
 
 def race_of(

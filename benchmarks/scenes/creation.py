@@ -54,7 +54,7 @@ class Creation:
 
     Attributes:
         name, title: for the command line and tables.
-        env_id: as parallel_pool and EnvPool call it.
+        task_id: as parallel_pool and EnvPool call it.
         num_envs, few: two numbers of environments; their difference gives the memory of one.
         who: names of the contenders.
         bars: "time" in seconds, "memory of each" in KB; a value without a bar is only shown.
@@ -65,7 +65,7 @@ class Creation:
 
     name: str
     title: str
-    env_id: str
+    task_id: str
     num_envs: int
     few: int
     who: tuple[str, ...]
@@ -80,7 +80,7 @@ CREATIONS = (
     Creation(
         name="create-pong-64",
         title="make() of 64 Pong-v5 environments until the first observations",
-        env_id="Pong-v5",
+        task_id="Pong-v5",
         num_envs=64,
         few=16,
         who=(OURS, ENVPOOL, ALE),
@@ -90,7 +90,7 @@ CREATIONS = (
     Creation(
         name="create-ant-256",
         title="make() of 256 Ant-v5 environments until the first observations",
-        env_id="Ant-v5",
+        task_id="Ant-v5",
         num_envs=256,
         few=16,
         who=(OURS, ENVPOOL),
@@ -98,7 +98,7 @@ CREATIONS = (
     Creation(
         name="workers-64-start",
         title="CartPole-v1 in 64 worker processes until the first observations",
-        env_id="CartPole-v1",
+        task_id="CartPole-v1",
         num_envs=64,
         few=4,
         who=tuple(WORKERS),
@@ -121,36 +121,36 @@ def tree_bytes() -> int:
     return 1024 * tree.memory_of([os.getpid(), *tree.descendants(os.getpid())])
 
 
-def make_ours(env_id: str, num_envs: int) -> Callable[[], Any]:
+def make_ours(task_id: str, num_envs: int) -> Callable[[], Any]:
     """Returns a function that calls `parallel_pool.make` with 2 threads, as the rivals have."""
     import parallel_pool
 
     # loads the modules, and the ROM or model file into the system's cache
-    parallel_pool.make(env_id, env_type="gymnasium", num_envs=1, num_threads=1).close()
+    parallel_pool.make(task_id, env_type="gymnasium", num_envs=1, num_threads=1).close()
 
     def make() -> Any:
         env = parallel_pool.make(
-            env_id, env_type="gymnasium", num_envs=num_envs, num_threads=2, seed=1
+            task_id, env_type="gymnasium", num_envs=num_envs, num_threads=2, seed=1
         )
         return env, env.reset()
 
     return make
 
 
-def make_envpool(env_id: str, num_envs: int) -> Callable[[], Any]:
+def make_envpool(task_id: str, num_envs: int) -> Callable[[], Any]:
     """Returns a function that calls EnvPool's `make`."""
     import envpool
 
-    envpool.make(env_id, env_type="gymnasium", num_envs=1, num_threads=1)
+    envpool.make(task_id, env_type="gymnasium", num_envs=1, num_threads=1)
 
     def make() -> Any:
-        env = envpool.make(env_id, env_type="gymnasium", num_envs=num_envs, num_threads=2, seed=1)
+        env = envpool.make(task_id, env_type="gymnasium", num_envs=num_envs, num_threads=2, seed=1)
         return env, env.reset()
 
     return make
 
 
-def make_ale(env_id: str, num_envs: int) -> Callable[[], Any]:
+def make_ale(task_id: str, num_envs: int) -> Callable[[], Any]:
     """Returns a function that calls AtariVectorEnv's constructor."""
     import ale_py
     from ale_py.vector_env import AtariVectorEnv
@@ -158,7 +158,7 @@ def make_ale(env_id: str, num_envs: int) -> Callable[[], Any]:
     from parallel_pool._bench.rivals import rom_name
 
     ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
-    rom = rom_name(env_id.rpartition("-")[0])
+    rom = rom_name(task_id.rpartition("-")[0])
     AtariVectorEnv(rom, 1, num_threads=1).close()
 
     def make() -> Any:
@@ -171,7 +171,7 @@ def make_ale(env_id: str, num_envs: int) -> Callable[[], Any]:
 MAKERS = dict(zip((OURS, ENVPOOL, ALE), (make_ours, make_envpool, make_ale), strict=True))
 
 
-def make_workers(who: str, env_id: str, num_envs: int) -> Callable[[], Any]:
+def make_workers(who: str, task_id: str, num_envs: int) -> Callable[[], Any]:
     """Returns a function that starts a worker process for each environment.
 
     Each contender uses its own default start method.
@@ -179,9 +179,9 @@ def make_workers(who: str, env_id: str, num_envs: int) -> Callable[[], Any]:
     contender = WORKERS[who]
     make = python_players.START.get(who, contender.make)
     # imports what is needed, and starts the fork server if the contender uses one
-    make(Task(env_id, 1, 1, 1, 2, 500)).close()
+    make(Task(task_id, 1, 1, 1, 2, 500)).close()
     # making a player also resets its environments
-    return lambda: (make(Task(env_id, num_envs, num_envs, num_envs, 2, 500)), None)
+    return lambda: (make(Task(task_id, num_envs, num_envs, num_envs, 2, 500)), None)
 
 
 def batch_bytes(env: Any) -> int:
@@ -198,10 +198,10 @@ def batch_bytes(env: Any) -> int:
     return pool.batch_size * sum(c.dtype.itemsize * math.prod(c.shape) for c in pool.columns)
 
 
-def child(who: str, env_id: str, num_envs: int) -> dict[str, float]:
+def child(who: str, task_id: str, num_envs: int) -> dict[str, float]:
     """Makes the environments in this process; returns the seconds and bytes that this took."""
     is_tree = who in WORKERS
-    make = make_workers(who, env_id, num_envs) if is_tree else MAKERS[who](env_id, num_envs)
+    make = make_workers(who, task_id, num_envs) if is_tree else MAKERS[who](task_id, num_envs)
     used = tree_bytes if is_tree else resident_bytes
     before = used()
     start = time.perf_counter()
@@ -214,9 +214,9 @@ def child(who: str, env_id: str, num_envs: int) -> dict[str, float]:
     return {"seconds": seconds, "bytes": memory}
 
 
-def in_child(who: str, env_id: str, num_envs: int) -> dict[str, float]:
+def in_child(who: str, task_id: str, num_envs: int) -> dict[str, float]:
     """Runs `child` in a new process."""
-    command = [sys.executable, "-m", "benchmarks.scenes.creation", who, env_id, str(num_envs)]
+    command = [sys.executable, "-m", "benchmarks.scenes.creation", who, task_id, str(num_envs)]
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
     result: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
     return result
@@ -250,7 +250,7 @@ def run(
         for who in contenders:
             if i and who in scene.once:
                 continue
-            many, few = (in_child(who, scene.env_id, n) for n in (scene.num_envs, scene.few))
+            many, few = (in_child(who, scene.task_id, n) for n in (scene.num_envs, scene.few))
             seconds[who].append(many["seconds"])
             growth = many["bytes"] - few["bytes"]
             kilobytes[who].append(growth / (scene.num_envs - scene.few) / 1024)

@@ -106,12 +106,12 @@ class Bare:
         """
         from parallel_pool._engine import registry
 
-        definition = registry.find(task.env_id)
+        definition = registry.find(task.task_id)
         defaults: dict[str, Any] = {name: each.default for name, each in definition.options.items()}
         # a robot of a user's own has no such option, and keeps the options of its file
         known = {"speed_switches": switches} if "speed_switches" in defaults else {}
         link = registry.fill_options(definition, known)["_link"]
-        episode = EPISODES.get(task.env_id, Episode(True))
+        episode = EPISODES.get(task.task_id, Episode(True))
         rows = [
             np.asarray(row, np.float32)
             for row in (task.all_actions() if actions is None else actions)

@@ -108,7 +108,7 @@ class OwnLoop:
 
 def own_loop(task: Task, num_threads: int) -> OwnLoop:
     """Returns the library's loop over a task's environments."""
-    game = task.env_id.removeprefix("procgen-").removesuffix("-v0")
+    game = task.task_id.removeprefix("procgen-").removesuffix("-v0")
     game = game.removesuffix("Hard").lower()
     return OwnLoop(game, task.num_envs, num_threads)
 

@@ -57,7 +57,7 @@ def python_scene(
 ) -> Scene:
     """Returns a scene of ours and all rivals, with a bar against each."""
     # PufferLib needs an older Gymnasium, so it steps older versions of Gymnasium's environments
-    is_gymnasiums = task.env_id not in COSTS
+    is_gymnasiums = task.task_id not in COSTS
     bars: Mapping[str, float] = {ASYNC: vs_async, **{who.name: 1.0 for who in OTHERS}}
     return Scene(
         name=name,
@@ -116,9 +116,9 @@ def against_own_loops(rows: Sequence[Row]) -> list[str]:
     ]
 
 
-def task(env_id: str, num_envs: int, batch_size: int, episode: int = EPISODE) -> Task:
+def task(task_id: str, num_envs: int, batch_size: int, episode: int = EPISODE) -> Task:
     """Returns a task on two workers."""
-    return Task(env_id, num_envs, batch_size, 2, 2, max_episode_steps=episode)
+    return Task(task_id, num_envs, batch_size, 2, 2, max_episode_steps=episode)
 
 
 def synthetic(suffix: str, measure: str, image: str, exponential: str) -> tuple[Scene, Scene]:

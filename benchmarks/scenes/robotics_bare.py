@@ -91,7 +91,7 @@ class BareLoop:
 
     def __init__(
         self,
-        env_id: str,
+        task_id: str,
         batches: Sequence[np.ndarray[Any, Any]],
         *,
         seed: int,
@@ -100,7 +100,7 @@ class BareLoop:
         """Records a pool.
 
         Args:
-            env_id: of a task of Gymnasium-Robotics.
+            task_id: of a task of Gymnasium-Robotics.
             batches: the actions of all environments (num_envs, ...), in each step.
             seed: of the pool.
             max_episode_steps: its time limit; None for the task's own.
@@ -108,7 +108,7 @@ class BareLoop:
         Raises:
             MemoryError: there is no memory for the recording.
         """
-        definition = registry.find(env_id)
+        definition = registry.find(task_id)
         self._options = registry.fill_options(definition, {})
         self._model = copy.copy(self._options["_link"].model)
         package = mujoco.import_mujoco()
@@ -116,7 +116,7 @@ class BareLoop:
         self._package = package
         self._library = library()
         self._loop = self._create()
-        self._record(env_id, batches, seed, max_episode_steps)
+        self._record(task_id, batches, seed, max_episode_steps)
         # the first batch is resets, which begin with mj_resetData and the model's values
         self(1)
 
@@ -152,14 +152,14 @@ class BareLoop:
 
     def _record(
         self,
-        env_id: str,
+        task_id: str,
         batches: Sequence[np.ndarray[Any, Any]],
         seed: int,
         max_episode_steps: int | None,
     ) -> None:
         count = len(self.copies)
         with Pool(
-            env_id,
+            task_id,
             count,
             num_threads=1,
             seed=seed,
@@ -175,7 +175,7 @@ class BareLoop:
                     else:
                         pool.step(actions[i : i + 1], [i])
                 if not self._library.robotics_bare_end_batch(self._loop):
-                    raise MemoryError(f"{env_id}: there is no memory for a recording")
+                    raise MemoryError(f"{task_id}: there is no memory for a recording")
 
     def __call__(self, batches: int) -> None:
         """Does the next steps of each environment.

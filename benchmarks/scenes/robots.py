@@ -45,13 +45,13 @@ class Robot:
     Attributes:
         name: in `MODELS`.
         model: the MjModel.
-        env_id: of the start in C.
+        task_id: of the start in C.
         task: the class of the start in Python.
     """
 
     name: str
     model: Any
-    env_id: str
+    task_id: str
     task: Any
 
     def actions(self, steps: int, envs: int) -> np.ndarray[Any, Any]:
@@ -73,13 +73,13 @@ def load(name: str, folder: Path) -> Robot:
     model = folder / MODELS[name][0].name
     start.write(folder / f"{name}.c", model)
     cls = start.write(folder / f"{name}.py", model)
-    (env_id,) = parallel_pool.load_source(folder / f"{name}.c")
+    (task_id,) = parallel_pool.load_source(folder / f"{name}.c")
     spec = importlib.util.spec_from_file_location(f"start_{name}", folder / f"{name}.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return Robot(
-        name, mujoco.load(model, switches=False, warns=False)[0], env_id, getattr(module, cls)
+        name, mujoco.load(model, switches=False, warns=False)[0], task_id, getattr(module, cls)
     )
 
 
@@ -90,7 +90,7 @@ def bare_player(robot: Robot, actions: np.ndarray[Any, Any], threads: int) -> Pl
     """The loop over mj_step, without observations and rewards."""
     count, envs, size = actions.shape
     task = Task(
-        env_id=robot.env_id,
+        task_id=robot.task_id,
         num_actions=0,
         action_size=size,
         num_envs=envs,
@@ -106,7 +106,7 @@ def bare_player(robot: Robot, actions: np.ndarray[Any, Any], threads: int) -> Pl
 def pool_player(robot: Robot, actions: np.ndarray[Any, Any], threads: int) -> Player:
     """The start in C."""
     pool = parallel_pool.Pool(
-        robot.env_id,
+        robot.task_id,
         actions.shape[1],
         num_threads=threads,
         seed=0,

@@ -179,7 +179,7 @@ class Scene:
     """
 
     name: str
-    env_id: str
+    task_id: str
     num_envs: int
     batch_size: int
     num_actions: int
@@ -190,7 +190,7 @@ class Scene:
     def arguments(self, folder: Path) -> list[str]:
         """Returns the arguments of the player. The folder is for the ROM."""
         sizes = (self.num_envs, self.batch_size, self.num_threads, self.num_actions)
-        arguments = [self.env_id, *map(str, sizes)]
+        arguments = [self.task_id, *map(str, sizes)]
         if not self.game:
             return arguments
         rom = folder / f"{self.game}.bin"

@@ -139,7 +139,7 @@ def caller_us(game: str, batches: int) -> float:
 
     one = task(game, 2)
     options = {"num_envs": one.num_envs, "batch_size": one.batch_size, "num_threads": 2}
-    env = parallel_pool.make(one.env_id, env_type="gymnasium", **options)
+    env = parallel_pool.make(one.task_id, env_type="gymnasium", **options)
     with env:
         env.async_reset()
         times = []

@@ -59,8 +59,8 @@ def without_checks(cls: type[Any], folder: Path) -> tuple[str, int]:
     library = cache.build(path).library
     # the compiler has removed what a failed check says
     assert MESSAGE not in library.read_bytes()
-    (env_id,) = load.load_translated(replace(made, path=path), library)
-    return env_id, text.count(f"{CHECK}(")
+    (task_id,) = load.load_translated(replace(made, path=path), library)
+    return task_id, text.count(f"{CHECK}(")
 
 
 def measure(cls: type[Any], folder: Path, rounds: int) -> list[str]:

@@ -42,12 +42,12 @@ class Scene:
     """What is played.
 
     Attributes:
-        env_id: of ours and of EnvPool's environments.
+        task_id: of ours and of EnvPool's environments.
         count: environments.
         policy: of observations; returns actions.
     """
 
-    env_id: str
+    task_id: str
     count: int
     policy: Callable[[Any], Any]
 
@@ -92,7 +92,7 @@ class Program:
 
 
 def ours(scene: Scene) -> Player:
-    pool = Pool(scene.env_id, scene.count, seed=0)
+    pool = Pool(scene.task_id, scene.count, seed=0)
     first = pool.reset()
     functions = xla(pool)
 
@@ -105,14 +105,14 @@ def ours(scene: Scene) -> Player:
 
 
 def by_states(scene: Scene) -> Player:
-    env, params = make_gymnax(scene.env_id, num_envs=scene.count)
+    env, params = make_gymnax(scene.task_id, num_envs=scene.count)
     return _closing(env, _of_gymnax(scene, env, params))
 
 
 def gymnaxs(scene: Scene) -> Player:
     import gymnax
 
-    return _of_gymnax(scene, *gymnax.make(scene.env_id))
+    return _of_gymnax(scene, *gymnax.make(scene.task_id))
 
 
 def _of_gymnax(scene: Scene, env: Any, params: Any) -> Program:
@@ -131,7 +131,7 @@ def _of_gymnax(scene: Scene, env: Any, params: Any) -> Program:
 
 
 def by_callback(scene: Scene) -> Player:
-    pool = Pool(scene.env_id, scene.count, seed=0)
+    pool = Pool(scene.task_id, scene.count, seed=0)
     first = pool.reset()
     shapes = [jax.ShapeDtypeStruct(array.shape, array.dtype) for array in (first.obs, first.reward)]
 
@@ -154,7 +154,7 @@ class Loop:
     children: Sequence[int] = ()
 
     def __init__(self, scene: Scene) -> None:
-        self._pool = Pool(scene.env_id, scene.count, seed=0)
+        self._pool = Pool(scene.task_id, scene.count, seed=0)
         self.observations = self._pool.reset().obs
         self._policy = jax.jit(scene.policy)
         self.total = 0.0
@@ -173,7 +173,7 @@ class Loop:
 def envpools(scene: Scene) -> Player:
     import envpool
 
-    env = envpool.make(scene.env_id, env_type="gymnasium", num_envs=scene.count, seed=0)
+    env = envpool.make(scene.task_id, env_type="gymnasium", num_envs=scene.count, seed=0)
     first, _ = env.reset()
     handle, _, _, xla_step = env.xla()
 
@@ -201,7 +201,7 @@ def players(scene: Scene) -> dict[str, Callable[[], Player]]:
     }
     if find_spec("envpool") is not None:
         made[ENVPOOL] = partial(envpools, scene)
-    if find_spec("gymnax") is not None and scene.env_id == "CartPole-v1":
+    if find_spec("gymnax") is not None and scene.task_id == "CartPole-v1":
         made[GYMNAX] = partial(gymnaxs, scene)
     return made
 
@@ -221,7 +221,7 @@ def race(name: str, rounds: int, seconds: float) -> list[str]:
         against = ratio(samples[OURS], own)
         faster = report.share(against)
         lines.append(
-            f"| {scene.env_id}, {scene.count} | {who} | {microseconds.median:,.1f}"
+            f"| {scene.task_id}, {scene.count} | {who} | {microseconds.median:,.1f}"
             f" ({microseconds.low:,.1f}-{microseconds.high:,.1f}) |"
             f" {'' if who == OURS else faster} |"
         )

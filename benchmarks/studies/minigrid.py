@@ -55,48 +55,50 @@ class Vector:
         self.envs.close()
 
 
-def ours(env_id: str, **options: Any) -> Player:
+def ours(task_id: str, **options: Any) -> Player:
     return Vector(
-        parallel_pool.make_vec(env_id, NUM_ENVS, num_threads=THREADS, **options), NUM_ENVS
+        parallel_pool.make_vec(task_id, NUM_ENVS, num_threads=THREADS, **options), NUM_ENVS
     )
 
 
-def envpool(env_id: str) -> Player:
+def envpool(task_id: str) -> Player:
     import envpool
 
-    made = envpool.make_gymnasium(env_id, num_envs=NUM_ENVS, num_threads=THREADS, seed=0)
+    made = envpool.make_gymnasium(task_id, num_envs=NUM_ENVS, num_threads=THREADS, seed=0)
     return Vector(made, NUM_ENVS, np.int32)
 
 
-def sync(env_id: str, wrappers: Sequence[Any] = ()) -> Player:
+def sync(task_id: str, wrappers: Sequence[Any] = ()) -> Player:
     # a step of one environment costs the same however many there are
     count = 32
     with contextlib.redirect_stdout(None):
-        made = gymnasium.make_vec(env_id, count, vectorization_mode="sync", wrappers=list(wrappers))
+        made = gymnasium.make_vec(
+            task_id, count, vectorization_mode="sync", wrappers=list(wrappers)
+        )
         return Vector(made, count)
 
 
-def levels(env_id: str) -> Mapping[str, Callable[[], Player]]:
+def levels(task_id: str) -> Mapping[str, Callable[[], Player]]:
     """Returns the players of an id."""
     return {
-        OURS: partial(ours, env_id),
-        ENVPOOL: partial(envpool, env_id),
-        SYNC: partial(sync, env_id),
+        OURS: partial(ours, task_id),
+        ENVPOOL: partial(envpool, task_id),
+        SYNC: partial(sync, task_id),
     }
 
 
 def pictures() -> Mapping[str, Callable[[], Player]]:
     """Returns the players whose observations are pictures."""
     chain = [RGBImgPartialObsWrapper, ImgObsWrapper]
-    env_id = PICTURES.partition(",")[0]
+    task_id = PICTURES.partition(",")[0]
     return {
-        OURS: partial(ours, env_id, wrappers=chain),
-        SYNC: partial(sync, env_id, chain),
+        OURS: partial(ours, task_id, wrappers=chain),
+        SYNC: partial(sync, task_id, chain),
     }
 
 
 SCENES: Mapping[str, Callable[[], Mapping[str, Callable[[], Player]]]] = {
-    **{env_id: partial(levels, env_id) for env_id in IDS},
+    **{task_id: partial(levels, task_id) for task_id in IDS},
     PICTURES: pictures,
 }
 

@@ -47,8 +47,8 @@ def load(folder: Path) -> float:
     return time.perf_counter() - begun
 
 
-def player(env_id: str) -> parallel_pool.Pool:
-    pool = parallel_pool.Pool(env_id, NUM_ENVS, num_threads=1, seed=0)
+def player(task_id: str) -> parallel_pool.Pool:
+    pool = parallel_pool.Pool(task_id, NUM_ENVS, num_threads=1, seed=0)
     pool.reset()
     return pool
 

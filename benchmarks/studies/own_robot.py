@@ -51,9 +51,9 @@ def load(folder: Path) -> tuple[str, str]:
     return cheetah, varied
 
 
-def pool_player(env_id: str, actions: np.ndarray, threads: int, **options: Any) -> Player:
+def pool_player(task_id: str, actions: np.ndarray, threads: int, **options: Any) -> Player:
     pool = parallel_pool.Pool(
-        env_id,
+        task_id,
         actions.shape[1],
         num_threads=threads,
         seed=0,
@@ -73,7 +73,7 @@ def pool_player(env_id: str, actions: np.ndarray, threads: int, **options: Any) 
 def bare_player(actions: np.ndarray, threads: int) -> Player:
     count, envs = actions.shape[:2]
     task = Task(
-        env_id="HalfCheetah-v5",
+        task_id="HalfCheetah-v5",
         num_actions=0,
         action_size=actions.shape[2],
         num_envs=envs,
@@ -143,8 +143,8 @@ def reset_costs(cheetah: str, varied: str) -> list[str]:
         "with vary, drawn values": (varied, drawn),
     }
     rows = []
-    for name, (env_id, options) in settings.items():
-        with parallel_pool.Pool(env_id, 16, num_threads=1, seed=0, options=options) as pool:
+    for name, (task_id, options) in settings.items():
+        with parallel_pool.Pool(task_id, 16, num_threads=1, seed=0, options=options) as pool:
             spent = []
             for _ in range(200):
                 begun = time.process_time()

@@ -32,8 +32,8 @@ def valley() -> str:
     return _renamed(text, "MountainCar-v0", "classic_control", "port/Valley-v0")
 
 
-def _renamed(text: str, env_id: str, family: str, new: str) -> str:
-    text = _replaced(text, f'.id = "{env_id}"', f'.id = "{new}"')
+def _renamed(text: str, task_id: str, family: str, new: str) -> str:
+    text = _replaced(text, f'.id = "{task_id}"', f'.id = "{new}"')
     return _replaced(text, f'.family = "{family}"', '.family = "port"')
 
 

@@ -60,7 +60,7 @@ class Scene(NamedTuple):
     A narrow network makes it possible to balance environments whose steps take 10 ns.
     """
 
-    env_id: str
+    task_id: str
     num_envs: int
     width: int
     act: Callable[[Any], Any]
@@ -177,7 +177,7 @@ class LoopPlayer:
 
     def __init__(self, scene: Scene, policy: Callable[[Any], Any], depth: int) -> None:
         def make(rows: range) -> Any:
-            return parallel_pool.make_vec(scene.env_id, len(rows))
+            return parallel_pool.make_vec(scene.task_id, len(rows))
 
         self._loop = PolicyLoop(make, scene.num_envs, policy, depth=depth)
         self._loop.reset(seed=0)
@@ -197,7 +197,7 @@ class PolicyPlayer:
     children: Sequence[int] = ()
 
     def __init__(self, scene: Scene, policy: Callable[[Any], Any]) -> None:
-        with closing(parallel_pool.make_vec(scene.env_id, scene.num_envs // 2)) as envs:
+        with closing(parallel_pool.make_vec(scene.task_id, scene.num_envs // 2)) as envs:
             self._observations, _ = envs.reset(seed=0)
         self._policy = policy
 
@@ -219,7 +219,7 @@ class EnvsPlayer:
         threads = max(1, lib.pp_usable_cores(ffi.NULL) - 1)
         size = scene.num_envs // 2
         self._chunks = [
-            parallel_pool.make_vec(scene.env_id, size, num_threads=threads) for _ in range(2)
+            parallel_pool.make_vec(scene.task_id, size, num_threads=threads) for _ in range(2)
         ]
         for chunk in self._chunks:
             chunk.reset(seed=0)
@@ -292,8 +292,9 @@ def row_of(
     )
     cpu = ratio(samples[PLAIN], samples[TURNS], cpu=True)
     return (
-        f"| {scene.num_envs} {scene.env_id} | {name} | {layers} | {times} | {report.share(share)} |"
-        f" {report.share(beside)} | {report.share(gain)} | {report.share(cpu)} |",
+        f"| {scene.num_envs} {scene.task_id} | {name} | {layers} | {times} |"
+        f" {report.share(share)} | {report.share(beside)} | {report.share(gain)} |"
+        f" {report.share(cpu)} |",
         share.median,
     )
 

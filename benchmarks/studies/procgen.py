@@ -37,18 +37,18 @@ NUM_ENVS = 64
 OWN_THREADS = (0, 1, 2, 4)
 OURS, POOL = envpool_api.name, "Pool"
 GAMES = tuple(
-    env_id.removeprefix("procgen-").removesuffix("-v0")
-    for env_id in registry.definitions()
-    if env_id.startswith("procgen-")
+    task_id.removeprefix("procgen-").removesuffix("-v0")
+    for task_id in registry.definitions()
+    if task_id.startswith("procgen-")
 )
 
 
 def task_of(game: str, threads: int) -> Task:
     """Returns what is played: EnvPool's id of the game."""
-    env_id = f"{game.capitalize()}Hard-v0"
-    limit = registry.find(env_id).max_episode_steps
+    task_id = f"{game.capitalize()}Hard-v0"
+    limit = registry.find(task_id).max_episode_steps
     assert limit
-    return Task(env_id, NUM_ENVS, NUM_ENVS, threads, 15, limit)
+    return Task(task_id, NUM_ENVS, NUM_ENVS, threads, 15, limit)
 
 
 def pool(game: str, task: Task) -> Player:

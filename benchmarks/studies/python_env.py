@@ -68,10 +68,10 @@ STAGED = {"CartPole": "staged/CartPole-v0"}
 
 
 def pool(
-    env_id: str, num_envs: int, limit: int | None = None, threads: int = 1, **options: Any
+    task_id: str, num_envs: int, limit: int | None = None, threads: int = 1, **options: Any
 ) -> parallel_pool.Pool:
     made = parallel_pool.Pool(
-        env_id,
+        task_id,
         num_envs,
         num_threads=threads,
         max_episode_steps=limit,
@@ -184,7 +184,7 @@ def measure(
     cls, plain_id, options, share_bar, sync_bar, small_bar = case
     limit = 500 if "CartPole" in cls.__name__ else None
     begun = time.perf_counter()
-    (env_id,) = parallel_pool.compile(cls, f"python/{cls.__name__}-v0")
+    (task_id,) = parallel_pool.compile(cls, f"python/{cls.__name__}-v0")
     first = time.perf_counter() - begun
     begun = time.perf_counter()
     parallel_pool.compile(cls, f"python/{cls.__name__}-v0")
@@ -193,10 +193,10 @@ def measure(
     count = int(cls().action_space.n)
     draws = np.random.default_rng(0)
     actions = [draws.integers(count, size=NUM_ENVS) for _ in range(1000)]
-    equal = compare(pool(env_id, NUM_ENVS, limit), pool(plain_id, NUM_ENVS, **options), actions)
+    equal = compare(pool(task_id, NUM_ENVS, limit), pool(plain_id, NUM_ENVS, **options), actions)
     least_id = LEAST[cls.__name__]
     makers = {
-        "ours": lambda threads=1: pool(env_id, NUM_ENVS, limit, threads),
+        "ours": lambda threads=1: pool(task_id, NUM_ENVS, limit, threads),
         "plain": lambda threads=1: pool(plain_id, NUM_ENVS, threads=threads, **options),
         "least": lambda threads=1: pool(least_id, NUM_ENVS, threads=threads, **options),
     }
@@ -204,7 +204,7 @@ def measure(
         compare(pool(staged_id, NUM_ENVS), pool(plain_id, NUM_ENVS), actions)
         makers["staged"] = lambda threads=1: pool(staged_id, NUM_ENVS, threads=threads)
     small_makers = {
-        "small": lambda: pool(env_id, SMALL, limit),
+        "small": lambda: pool(task_id, SMALL, limit),
         "small least": lambda: pool(least_id, SMALL, **options),
     }
     with closing(sync(cls, limit, NUM_ENVS)) as all_envs, closing(sync(cls, limit, SMALL)) as few:

@@ -49,22 +49,22 @@ class Sampling:
         self._runner.stop()
 
 
-def players(env_id: str, is_random: bool) -> dict[str, Callable[[], Player]]:
+def players(task_id: str, is_random: bool) -> dict[str, Callable[[], Player]]:
     """Returns what makes each player."""
-    make = partial(Sampling, num_envs=SCENES[env_id], is_random=is_random)
+    make = partial(Sampling, num_envs=SCENES[task_id], is_random=is_random)
     return {
-        OURS: partial(make, f"parallel_pool:parallel_pool/{env_id}", mode="vector_entry_point"),
-        "sync": partial(make, env_id, mode="sync"),
-        "async": partial(make, env_id, mode="async"),
+        OURS: partial(make, f"parallel_pool:parallel_pool/{task_id}", mode="vector_entry_point"),
+        "sync": partial(make, task_id, mode="sync"),
+        "async": partial(make, task_id, mode="async"),
     }
 
 
-def race(env_id: str, is_random: bool, rounds: int, seconds: float) -> list[str]:
+def race(task_id: str, is_random: bool, rounds: int, seconds: float) -> list[str]:
     """Returns the rows of a scene."""
     with ExitStack() as stack:
         made: Mapping[str, Player] = {
             who: stack.enter_context(closing(make()))
-            for who, make in players(env_id, is_random).items()
+            for who, make in players(task_id, is_random).items()
         }
         samples = interleave(made, rounds, seconds, turns=2)
     actions = "random" if is_random else "PPO's network"
@@ -76,7 +76,7 @@ def race(env_id: str, is_random: bool, rounds: int, seconds: float) -> list[str]
             f"{times(ratio(samples[OURS], own))} | {times(ratio(samples[OURS], own, cpu=True))}"
         )
         lines.append(
-            f"| {env_id}, {SCENES[env_id]} | {actions} | {who} | {rate:,.0f} | {cpu:,.0f} |"
+            f"| {task_id}, {SCENES[task_id]} | {actions} | {who} | {rate:,.0f} | {cpu:,.0f} |"
             f" {' | ' if who == OURS else faster} |"
         )
     return lines
@@ -111,9 +111,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         " | by CPU time |",
         "| --- | --- | --- | ---: | ---: | ---: | ---: |",
     ]
-    for env_id in options.ids or SCENES:
+    for task_id in options.ids or SCENES:
         for is_random in (True, False):
-            lines += race(env_id, is_random, options.rounds, options.seconds)
+            lines += race(task_id, is_random, options.rounds, options.seconds)
     print("\n".join(lines))
     if options.out:
         options.out.write_text("\n".join(lines) + "\n")

@@ -45,7 +45,7 @@ IDS = (
 )
 
 
-def python_loop(env_id: str, actions: np.ndarray) -> Callable[[int], None]:
+def python_loop(task_id: str, actions: np.ndarray) -> Callable[[int], None]:
     """Returns a function that steps one environment of Gymnasium-Robotics so many times.
 
     As in a pool, a reset takes the place of a step.
@@ -53,7 +53,7 @@ def python_loop(env_id: str, actions: np.ndarray) -> Callable[[int], None]:
     import gymnasium
 
     importlib.import_module("gymnasium_robotics")
-    env = gymnasium.make(env_id, disable_env_checker=True)
+    env = gymnasium.make(task_id, disable_env_checker=True)
     env.reset(seed=SEED)
     has_ended = False
 
@@ -69,26 +69,26 @@ def python_loop(env_id: str, actions: np.ndarray) -> Callable[[int], None]:
     return repeat(step, actions[:, 0])
 
 
-def envpool_loop(env_id: str, actions: np.ndarray) -> Callable[[int], None] | None:
+def envpool_loop(task_id: str, actions: np.ndarray) -> Callable[[int], None] | None:
     """Returns a function that steps EnvPool's environments; None if it has no such id."""
     import envpool
 
-    if env_id not in envpool.list_all_envs():
+    if task_id not in envpool.list_all_envs():
         return None
-    pool = envpool.make(env_id, "gymnasium", num_envs=NUM_ENVS, num_threads=NUM_THREADS, seed=SEED)
+    pool = envpool.make(task_id, "gymnasium", num_envs=NUM_ENVS, num_threads=NUM_THREADS, seed=SEED)
     pool.reset()
     return repeat(pool.step, actions.astype(pool.action_space.dtype))
 
 
-def costs(env_id: str, rounds: int) -> dict[str, float]:
+def costs(task_id: str, rounds: int) -> dict[str, float]:
     """Returns microseconds of CPU time per environment step, means of rounds, by player.
 
     Raises:
         RuntimeError: the loop in C has simulated something else than ours.
     """
     with (
-        Pool(env_id, NUM_ENVS, num_threads=NUM_THREADS, seed=SEED) as pool,
-        Pool(env_id, NUM_ENVS, num_threads=1, seed=SEED) as single,
+        Pool(task_id, NUM_ENVS, num_threads=NUM_THREADS, seed=SEED) as pool,
+        Pool(task_id, NUM_ENVS, num_threads=1, seed=SEED) as single,
     ):
         pool.reset()
         single.reset()
@@ -100,19 +100,19 @@ def costs(env_id: str, rounds: int) -> dict[str, float]:
         least = max(4, -(-(limit + 1) // rounds)) if limit <= SHORT else 4
         steps = calibrate(ours, least)
         played = list(itertools.islice(itertools.cycle(actions), steps * (rounds + 1)))
-        with closing(BareLoop(env_id, played, seed=SEED)) as bare:
+        with closing(BareLoop(task_id, played, seed=SEED)) as bare:
             players = {
                 "ours": Player(ours, NUM_ENVS),
                 "single": Player(repeat(single.step, actions), NUM_ENVS),
                 "bare": Player(bare, NUM_ENVS),
-                "Python": Player(python_loop(env_id, actions), 1, times=8),
+                "Python": Player(python_loop(task_id, actions), 1, times=8),
             }
-            theirs = envpool_loop(env_id, actions)
+            theirs = envpool_loop(task_id, actions)
             if theirs is not None:
                 players["EnvPool"] = Player(theirs, NUM_ENVS)
             spent = measure(players, steps, rounds)
             if found := bare.difference(single):
-                raise RuntimeError(f"{env_id}: after {steps * (rounds + 1)} steps {found}")
+                raise RuntimeError(f"{task_id}: after {steps * (rounds + 1)} steps {found}")
         return {name: statistics.fmean(each) for name, each in spent.items()}
 
 
@@ -131,7 +131,7 @@ def speed(rounds: int, ids: Sequence[str]) -> str:
     The last column is what the loop over Gymnasium-Robotics takes of a bare loop's: the most that a
     pool can gain.
     """
-    rows = compare(ids, lambda env_id: costs(env_id, rounds), "single", RATIOS)
+    rows = compare(ids, lambda task_id: costs(task_id, rounds), "single", RATIOS)
     return page(
         "Gymnasium-Robotics",
         "`python -m benchmarks.studies.robotics`: CPU time of a step of one environment,"

@@ -268,9 +268,9 @@ def try_program(name: str, rounds: int, seconds: float) -> Outcome:
 COSTS = (("CartPole-v1", 1), ("CartPole-v1", 64), ("CartPole-v1", 1024), ("Pong-v5", 32))
 
 
-def cost(env_id: str, count: int, rounds: int, seconds: float) -> Spread:
+def cost(task_id: str, count: int, rounds: int, seconds: float) -> Spread:
     """Returns how many times as much time a step takes while it is traced."""
-    with Pool(env_id, count, seed=0) as pool:
+    with Pool(task_id, count, seed=0) as pool:
         pool.reset()
         actions = np.zeros(count, np.int64)
         batches = 1
@@ -359,11 +359,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     is_right = all(outcome.farthest <= NEAR and outcome.is_right for outcome in outcomes)
     if not options.programs:
         lines += ["", "| traced | CPU time of a step / without a trace |", "| --- | ---: |"]
-        for env_id, count in COSTS:
-            spread = cost(env_id, count, options.cost_rounds, options.seconds / 10)
+        for task_id, count in COSTS:
+            spread = cost(task_id, count, options.cost_rounds, options.seconds / 10)
             is_right &= spread.median <= COST
             lines.append(
-                f"| {env_id}, {count} | {spread.median:.3f} ({spread.low:.3f}-{spread.high:.3f}) |"
+                f"| {task_id}, {count} | {spread.median:.3f} ({spread.low:.3f}-{spread.high:.3f}) |"
             )
     print("\n".join(lines))
     if options.picture:

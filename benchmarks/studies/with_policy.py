@@ -67,7 +67,7 @@ HEADER = (
 class Scene(NamedTuple):
     """One line of the grid; the policy's time is in milliseconds, 0 for no policy."""
 
-    env_id: str
+    task_id: str
     count: int
     policy: float
     threads: int
@@ -142,15 +142,15 @@ class StripInfos(gymnasium.Wrapper[Any, Any, Any, Any]):
         return *result, {}
 
 
-def make_env(env_id: str, strips: bool = False) -> Any:
+def make_env(task_id: str, strips: bool = False) -> Any:
     """Makes one environment, without infos if asked for."""
-    env = gymnasium.make(env_id)
+    env = gymnasium.make(task_id)
     return StripInfos(env) if strips else env
 
 
-def functions(env_id: str, count: int, strips: bool = False) -> list[Callable[[], Any]]:
+def functions(task_id: str, count: int, strips: bool = False) -> list[Callable[[], Any]]:
     """Returns the functions that make the environments."""
-    return [partial(make_env, env_id, strips)] * count
+    return [partial(make_env, task_id, strips)] * count
 
 
 def race(
@@ -199,7 +199,7 @@ def take_turns(
 
 def rows_of(scene: Scene, rounds: int, seconds: float) -> tuple[list[str], list[str]]:
     """Plays a scene; returns the rows of the table, and the players that are slower."""
-    fns = functions(scene.env_id, scene.count)
+    fns = functions(scene.task_id, scene.count)
     makers = {
         OURS: partial(PoolVectorEnv, fns),
         HERE: partial(PoolVectorEnv, fns, num_workers=0),
@@ -212,7 +212,7 @@ def rows_of(scene: Scene, rounds: int, seconds: float) -> tuple[list[str], list[
         name for name in (OURS, HERE) if is_slower(ratio(samples[name], samples[SYNC]), control)
     ]
     rows = [
-        f"| {scene.count} {scene.env_id} | {scene.policy:g} ms | {scene.threads} | {name} |"
+        f"| {scene.count} {scene.task_id} | {scene.policy:g} ms | {scene.threads} | {name} |"
         f" {batch_us(own, scene.count):,.0f} | {steps[name].median:,.0f} |"
         f" {cpu_us(own, scene.count):,.0f} |"
         f" {'' if name == SYNC else times(ratio(own, samples[SYNC]))} |"

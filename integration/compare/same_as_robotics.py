@@ -35,10 +35,10 @@ def table_of(steps: int) -> KeptTable:
     )
 
 
-def case_of(env_id: str, seed: int, steps: int) -> Case:
+def case_of(task_id: str, seed: int, steps: int) -> Case:
     # an action is held for as many steps as the seed says, as others go further
-    play = Play(env_id, seed=seed, num=1, steps=steps, run=seed)
-    return f"{env_id} | {seed} | {steps:,}", lambda: (played(play),)
+    play = Play(task_id, seed=seed, num=1, steps=steps, run=seed)
+    return f"{task_id} | {seed} | {steps:,}", lambda: (played(play),)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

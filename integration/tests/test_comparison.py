@@ -53,15 +53,15 @@ def steps_of(run: dict[str, Any]) -> list[int]:
 @pytest.mark.parametrize(
     ("whole", "task"),
     [(small(whole), task) for whole in COMPARISONS for task in small(whole).tasks],
-    ids=lambda value: getattr(value, "env_id", ""),
+    ids=lambda value: getattr(value, "task_id", ""),
 )
 def test_training_takes_the_same_steps_on_each_vectoriser(
     whole: Comparison, task: Task, here: Path
 ) -> None:
     """Two rollouts of each task."""
     rollout = 4 * task.settings.rollout_steps
-    whole.main([task.env_id, "--seeds", "1", "--steps", str(2 * rollout), "--out", str(here)])
-    runs = json.loads((here / f"{whole.result}.json").read_text())["tasks"][task.env_id]
+    whole.main([task.task_id, "--seeds", "1", "--steps", str(2 * rollout), "--out", str(here)])
+    runs = json.loads((here / f"{whole.result}.json").read_text())["tasks"][task.task_id]
     assert set(runs) == set(whole.players(task)) >= {OURS, SYNC}
     for name, (run,) in runs.items():
         assert steps_of(run) == [rollout, 2 * rollout], name

@@ -27,7 +27,7 @@ def test_the_committed_result_is_of_both_libraries() -> None:
     runs = json.loads(jax_ppo.RESULT.read_text())
     by_library = {
         library: [
-            run for run in runs if run["library"] == library and run["env_id"] == "CartPole-v1"
+            run for run in runs if run["library"] == library and run["task_id"] == "CartPole-v1"
         ]
         for library in jax_ppo.LIBRARIES
     }
@@ -46,7 +46,7 @@ def test_the_committed_agents_play_pong() -> None:
     runs = {
         (run["library"], run["seed"]): run
         for run in json.loads(jax_ppo.RESULT.read_text())
-        if run["env_id"] == jax_ppo.PONG
+        if run["task_id"] == jax_ppo.PONG
     }
     for seed in range(1, 6):
         ours, theirs = (runs[library, seed] for library in jax_ppo.LIBRARIES)

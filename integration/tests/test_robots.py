@@ -12,7 +12,7 @@ from integration.training import ant_maze, robots
 from integration.training.comparison import OURS, SYNC, Comparison, Task
 
 # some episodes of each environment, and some gradient steps
-STEPS = {robots.WALKER: 9000, robots.FETCH: 3000, ant_maze.TASKS[0].env_id: 24576}
+STEPS = {robots.WALKER: 9000, robots.FETCH: 3000, ant_maze.TASKS[0].task_id: 24576}
 # with the vectoriser of the original
 CASES = [
     *((robots.COMPARISON, task, robots.DUMMY) for task in robots.TASKS),
@@ -21,13 +21,13 @@ CASES = [
 
 
 @pytest.mark.parametrize(
-    ("whole", "task", "original"), CASES, ids=lambda value: getattr(value, "env_id", "")
+    ("whole", "task", "original"), CASES, ids=lambda value: getattr(value, "task_id", "")
 )
 def test_agents_are_equal(whole: Comparison, task: Task, original: str, tmp_path: Path) -> None:
     if not (Path(sys.prefix) / task.folder).exists():
         pytest.skip(f"{task.folder} is not installed here")
-    steps = str(STEPS[task.env_id])
-    words = [task.env_id, "--seeds", "1", "--steps", steps, "--out", str(tmp_path)]
+    steps = str(STEPS[task.task_id])
+    words = [task.task_id, "--seeds", "1", "--steps", steps, "--out", str(tmp_path)]
     # it raises AssertionError if curves differ
     whole.main([*words, "--players", OURS, original])
     written = tmp_path / f"{whole.result}.json"

@@ -143,7 +143,7 @@ def wrapped(env: Env) -> Env:
 
 TASKS = (
     Task(
-        env_id="AntMaze_UMaze-v4",
+        task_id="AntMaze_UMaze-v4",
         num_envs=64,
         target=0.8,
         window=128,

@@ -130,7 +130,7 @@ class AllLevels:
 
 TASKS = (
     Task(
-        env_id="procgen-coinrun-v0",
+        task_id="procgen-coinrun-v0",
         num_envs=NUM_ENVS,
         target=None,
         window=WINDOW,

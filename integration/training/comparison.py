@@ -83,7 +83,7 @@ class Task:
     """A task to learn, and the return at which it counts as learned.
 
     Attributes:
-        env_id: the name in results, and Gymnasium's id.
+        task_id: the name in results, and Gymnasium's id.
         settings: of `learn`, with the fields total_steps and seed.
         target: mean return of the last `window` episodes that ends the training; None: it takes all
             its steps.
@@ -99,7 +99,7 @@ class Task:
         folder: beside Python's packages, which its processes import first.
     """
 
-    env_id: str
+    task_id: str
     num_envs: int
     target: float | None
     window: int
@@ -215,7 +215,7 @@ def check_equal(
         if run["seed"] == seed
     ]
     same = all(curve == curves[0] for curve in curves)
-    assert same, f"{task.env_id}, seed {seed}: the agents differ"
+    assert same, f"{task.task_id}, seed {seed}: the agents differ"
 
 
 # ---------------------------------------------------------------------------------- pictures --
@@ -237,7 +237,7 @@ def draw_times(axes: Any, task: Task, runs: Mapping[str, Sequence[dict[str, Any]
     axes.set(
         xlabel="seconds",
         ylabel=f"{task.score} of {task.window} episodes",
-        title=f"{task.env_id}, {task.num_envs} environments",
+        title=f"{task.task_id}, {task.num_envs} environments",
     )
 
 
@@ -255,7 +255,7 @@ def draw_test(axes: Any, task: Task, runs: Mapping[str, Sequence[dict[str, Any]]
     axes.set(
         xlabel="million steps",
         ylabel=f"{task.score} of {task.window} episodes",
-        title=f"{task.env_id}, training and test",
+        title=f"{task.task_id}, training and test",
     )
 
 
@@ -291,8 +291,8 @@ class Comparison:
         options = self._parsed(arguments)
         torch.set_num_threads(self.torch_threads)
         if options.one:
-            env_id, name, seed, steps = options.one
-            task = shortened(self._task(env_id), steps)
+            task_id, name, seed, steps = options.one
+            task = shortened(self._task(task_id), steps)
             print(json.dumps(train(task, self.players(task)[name], seed)))
             return
         path = options.out / f"{self.result}.json"
@@ -303,7 +303,7 @@ class Comparison:
             options.out.mkdir(parents=True, exist_ok=True)
             path.write_text(json.dumps(result) + "\n")
 
-        tasks = [task for task in self.tasks if not options.ids or task.env_id in options.ids]
+        tasks = [task for task in self.tasks if not options.ids or task.task_id in options.ids]
         if options.steps:
             tasks = [shortened(task, options.steps) for task in tasks]
         until = time.monotonic() + 60 * options.minutes
@@ -313,7 +313,7 @@ class Comparison:
         self.draw(result, path.with_suffix(".png"))
 
     def _parsed(self, arguments: Sequence[str] | None) -> argparse.Namespace:
-        ids = [task.env_id for task in self.tasks]
+        ids = [task.task_id for task in self.tasks]
         parser = argparse.ArgumentParser(
             prog=f"python -m integration.training.{self.name}", description=self.about
         )
@@ -330,8 +330,8 @@ class Comparison:
             parser.error(f"unknown: {', '.join(sorted(unknown))}; choose from {', '.join(ids)}")
         return options
 
-    def _task(self, env_id: str) -> Task:
-        return next(task for task in self.tasks if task.env_id == env_id)
+    def _task(self, task_id: str) -> Task:
+        return next(task for task in self.tasks if task.task_id == task_id)
 
     def measure(
         self,
@@ -352,7 +352,7 @@ class Comparison:
         """
         for seed in seeds:
             for task in tasks:
-                runs = result["tasks"].setdefault(task.env_id, {})
+                runs = result["tasks"].setdefault(task.task_id, {})
                 for name in self.players(task):
                     own = runs.setdefault(name, [])
                     is_wanted = players is None or name in players
@@ -366,7 +366,7 @@ class Comparison:
 
     def train_in_a_process(self, task: Task, name: str, seed: int) -> dict[str, Any]:
         """Trains once, in a process that holds nothing of other players."""
-        one = [task.env_id, name, seed, task.settings.total_steps]
+        one = [task.task_id, name, seed, task.settings.total_steps]
         # torch's threads must leave the cores to environments
         own = {**environment(self.folders.get(name, task.folder)), "OMP_WAIT_POLICY": "PASSIVE"}
         return {"seed": seed, **run_one(self.name, one, own)}
@@ -375,7 +375,7 @@ class Comparison:
         """Draws one panel for each task, and one for its evaluation."""
         from matplotlib.figure import Figure
 
-        tasks = [task for task in self.tasks if any(result["tasks"].get(task.env_id, {}).values())]
+        tasks = [task for task in self.tasks if any(result["tasks"].get(task.task_id, {}).values())]
         panels = [(task, draw_times) for task in tasks]
         panels += [(task, draw_test) for task in tasks if task.evaluate]
         if not panels:
@@ -383,7 +383,7 @@ class Comparison:
         figure = Figure(figsize=(5 * len(panels), 4), layout="constrained")
         every = figure.subplots(1, len(panels), squeeze=False)[0]
         for axes, (task, draw) in zip(every, panels, strict=True):
-            draw(axes, task, result["tasks"][task.env_id])
+            draw(axes, task, result["tasks"][task.task_id])
             axes.legend(loc="lower right", fontsize=8)
             axes.grid(alpha=0.3)
         title = textwrap.fill(self._title(result, tasks), 70 * len(panels))
@@ -392,7 +392,7 @@ class Comparison:
 
     def _title(self, result: Mapping[str, Any], tasks: Sequence[Task]) -> str:
         facts = result["machine"]
-        runs = [own for task in tasks for own in result["tasks"][task.env_id].values() if own]
+        runs = [own for task in tasks for own in result["tasks"][task.task_id].values() if own]
         counts = {len(own) for own in runs}
         seeds = " to ".join(str(count) for count in sorted({min(counts), max(counts)}))
         targets = [f"{task.target:g}" for task in tasks if task.target is not None]
@@ -405,7 +405,7 @@ class Comparison:
 
 def report(task: Task, name: str, run: Mapping[str, Any]) -> None:
     """Prints the end of a training."""
-    what = f"{task.env_id} seed {run['seed']} {name:22}"
+    what = f"{task.task_id} seed {run['seed']} {name:22}"
     print(f"{what} {progress(run['curve'][-1])}", flush=True)
 
 

@@ -51,7 +51,7 @@ def one_hot(env: Env) -> Env:
 
 TASKS = (
     Task(
-        env_id="MiniGrid-DoorKey-8x8-v0",
+        task_id="MiniGrid-DoorKey-8x8-v0",
         num_envs=64,
         target=0.95,
         window=128,

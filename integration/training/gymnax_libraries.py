@@ -65,11 +65,11 @@ UNUSED = {
 Make = Callable[[str], tuple[Any, Any]]
 
 
-def ours(env_id: str) -> tuple[Any, Any]:
+def ours(task_id: str) -> tuple[Any, Any]:
     """Returns a native environment in gymnax's form and its parameters."""
     from parallel_pool.compat.jax import make_gymnax
 
-    return make_gymnax(env_id)
+    return make_gymnax(task_id)
 
 
 MAKERS: dict[str, Make] = {"parallel_pool": ours, "gymnax": gymnax.make}
@@ -150,7 +150,7 @@ def train_purejaxrl(
     path = folder / "purejaxrl" / f"{name}.py"
     wrappers = _load(path.with_name("wrappers.py"))
     gymnax.make = make
-    wrappers.BraxGymnaxWrapper = lambda env_id: make(env_id)[0]  # type: ignore[attr-defined]
+    wrappers.BraxGymnaxWrapper = lambda task_id: make(task_id)[0]  # type: ignore[attr-defined]
     config = _own_settings(path) | {"DEBUG": False} | settings
     out = jax.jit(_load(path).make_train(config))(jax.random.PRNGKey(seed))
     metrics = out["metrics"]
@@ -172,14 +172,14 @@ def main() -> None:
     options = parser.parse_args()
     make = MAKERS[options.library]
     for words in options.programs:
-        program, _, env_id = words.partition(":")
+        program, _, task_id = words.partition(":")
         library, _, name = program.partition(".")
         if library == "rejax":
             settings = REJAX.get(name, {}) | options.settings
-            made = make(env_id or "CartPole-v1")
+            made = make(task_id or "CartPole-v1")
             returns = train_rejax(name, made, options.seed, **settings)
         else:
-            settings = {"ENV_NAME": env_id} if env_id else {}
+            settings = {"ENV_NAME": task_id} if task_id else {}
             settings |= options.settings
             returns = train_purejaxrl(name, options.purejaxrl, make, options.seed, **settings)
         print(f"{words} on {options.library}:", *(f"{each:.1f}" for each in returns), flush=True)

@@ -42,15 +42,15 @@ def normal(scale: float) -> Any:
     return jax.nn.initializers.variance_scaling(scale**2, "fan_avg", "normal")
 
 
-def make(library: str, env_id: str) -> tuple[Any, Any]:
+def make(library: str, task_id: str) -> tuple[Any, Any]:
     """Returns an environment and its parameters."""
     if library == "gymnax":
         import gymnax
 
-        return gymnax.make(env_id)
+        return gymnax.make(task_id)
     from parallel_pool.compat.jax import make_gymnax
 
-    return make_gymnax(env_id)
+    return make_gymnax(task_id)
 
 
 def make_train(env: Any, params: Any, settings: Settings) -> Callable[[Any], Any]:

@@ -255,11 +255,11 @@ def make_train(
     return train
 
 
-def run(library: str, env_id: str, seed: int, settings: Settings) -> dict[str, Any]:
+def run(library: str, task_id: str, seed: int, settings: Settings) -> dict[str, Any]:
     """Trains once; returns the curve and the seconds that it took."""
     module = importlib.import_module(library)
     env = module.make(
-        env_id, env_type="gymnasium", num_envs=settings.num_envs, seed=seed, **settings.options
+        task_id, env_type="gymnasium", num_envs=settings.num_envs, seed=seed, **settings.options
     )
     observations, _ = env.reset()
     handle, _, _, step = env.xla()
@@ -276,11 +276,11 @@ def run(library: str, env_id: str, seed: int, settings: Settings) -> dict[str, A
     return {
         "library": library,
         "version": module.__version__,
-        "env_id": env_id,
+        "task_id": task_id,
         "seed": seed,
         "steps": settings.num_envs * settings.rollout_steps * settings.updates,
         "curve": mean_returns(*map(np.asarray, sums)),
-        "evaluated": round(evaluate_agent(weights, env_id, settings), 2),
+        "evaluated": round(evaluate_agent(weights, task_id, settings), 2),
         "seconds": round(seconds, 3),
         "cpu_seconds": round(cpu, 3),
         "compile_seconds": round(compiled - start, 3),
@@ -303,12 +303,12 @@ def mean_returns(returned: Any, ended: Any, points: int = 100) -> list[float | N
     ]
 
 
-def evaluate_agent(weights: Any, env_id: str, settings: Settings, episodes: int = 50) -> float:
+def evaluate_agent(weights: Any, task_id: str, settings: Settings, episodes: int = 50) -> float:
     """Returns the mean return of the best actions in the first episodes of new environments."""
     import parallel_pool
 
     envs = parallel_pool.make(
-        env_id, env_type="gymnasium", num_envs=episodes, seed=1_000, **settings.options
+        task_id, env_type="gymnasium", num_envs=episodes, seed=1_000, **settings.options
     )
     observations, _ = envs.reset()
     choose = jax.jit(lambda seen: outputs(weights["policy"], settings.encode(seen)).argmax(-1))
@@ -366,29 +366,29 @@ def draw(runs: Sequence[dict[str, Any]], path: Path) -> None:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Trains and prints what came of it."""
     parser = argparse.ArgumentParser(prog="python -m integration.training.jax_ppo")
-    parser.add_argument("env_id", choices=SETTINGS)
+    parser.add_argument("task_id", choices=SETTINGS)
     parser.add_argument("--library", choices=LIBRARIES)
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--updates", type=int, help="instead of the settings' own number")
     parser.add_argument("--out", type=Path, default=RESULT)
     options = parser.parse_args(arguments)
-    settings = SETTINGS[options.env_id]
+    settings = SETTINGS[options.task_id]
     if options.updates:
         settings = replace(settings, updates=options.updates)
     runs = json.loads(options.out.read_text()) if options.out.exists() else []
-    done = {(run["library"], run["env_id"], run["seed"]) for run in runs}
+    done = {(run["library"], run["task_id"], run["seed"]) for run in runs}
     for seed in range(1, options.seeds + 1):
         for library in [options.library] if options.library else LIBRARIES:
-            if not options.library and (library, options.env_id, seed) in done:
+            if not options.library and (library, options.task_id, seed) in done:
                 continue
-            runs.append(run(library, options.env_id, seed, settings))
+            runs.append(run(library, options.task_id, seed, settings))
             shown = {name: value for name, value in runs[-1].items() if name != "curve"}
             print(json.dumps(shown), flush=True)
             if not options.library:
                 options.out.write_text("[\n" + ",\n".join(map(json.dumps, runs)) + "\n]\n")
     # a training that was cut short reaches no goal
-    if options.env_id == PONG and not options.library and not options.updates:
-        pong = [run for run in runs if run["env_id"] == PONG]
+    if options.task_id == PONG and not options.library and not options.updates:
+        pong = [run for run in runs if run["task_id"] == PONG]
         draw(pong, options.out.with_name("pong-training.png"))
 
 

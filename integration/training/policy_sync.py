@@ -45,14 +45,14 @@ class Task:
     """What is trained.
 
     Attributes:
-        env_id: of the environments.
+        task_id: of the environments.
         num_envs: of both workers together.
         steps: of one batch.
         settings: of the learner; total_steps of all environments.
         goal: a mean return that counts as learned.
     """
 
-    env_id: str
+    task_id: str
     num_envs: int
     steps: int
     settings: ppo.Settings
@@ -63,7 +63,7 @@ class Task:
 MEGABYTES = (1, 2, 5, 10, 20)
 
 TASKS: Mapping[str, Task] = {
-    task.env_id: task
+    task.task_id: task
     for task in (
         Task("CartPole-v1", 16, 32, ppo.Settings(total_steps=100_000, epochs=4), 400.0),
         Task(
@@ -85,21 +85,21 @@ TASKS: Mapping[str, Task] = {
 }
 
 
-def space_of(env_id: str) -> gymnasium.Space[Any]:
+def space_of(task_id: str) -> gymnasium.Space[Any]:
     """Returns the space of actions."""
-    with closing(gymnasium.make(env_id)) as env:
+    with closing(gymnasium.make(task_id)) as env:
         return env.action_space
 
 
 class Policy:
     """`ppo.py`'s agent as `Rollouts` takes it."""
 
-    def __init__(self, env_id: str) -> None:
+    def __init__(self, task_id: str) -> None:
         torch.set_num_threads(1)
-        with closing(gymnasium.make(env_id)) as env:
+        with closing(gymnasium.make(task_id)) as env:
             shape = env.observation_space.shape
         assert shape is not None
-        self.agent = ppo.Agent(shape, space_of(env_id))
+        self.agent = ppo.Agent(shape, space_of(task_id))
 
     @torch.no_grad()
     def act(self, observations: Any) -> tuple[Any, Any, dict[str, Any]]:
@@ -133,9 +133,9 @@ def rollout_of(batch: Batch, actions: gymnasium.Space[Any]) -> ppo.Rollout:
     return rollout
 
 
-def evaluate(policy: Policy, env_id: str, episodes: int = 100) -> float:
+def evaluate(policy: Policy, task_id: str, episodes: int = 100) -> float:
     """Returns the mean return of a policy's first episodes."""
-    with closing(parallel_pool.make_vec(env_id, episodes)) as envs:
+    with closing(parallel_pool.make_vec(task_id, episodes)) as envs:
         observations, _ = envs.reset(seed=10_000)
         returns, over = np.zeros(episodes), np.zeros(episodes, np.bool_)
         while not over.all():
@@ -150,18 +150,18 @@ def train(task: Task, rule: str, seed: int) -> dict[str, Any]:
     """Trains once; returns what it cost and what came of it."""
     settings = task.settings
     torch.manual_seed(seed)
-    policy = Policy(task.env_id)
+    policy = Policy(task.task_id)
     optimizer = torch.optim.Adam(policy.agent.parameters(), settings.learning_rate, eps=1e-5)
-    space = space_of(task.env_id)
+    space = space_of(task.task_id)
     options: dict[str, Any] = {"steps": task.steps, "num_workers": WORKERS, "ordered": True}
     per_batch = task.steps * task.num_envs // WORKERS
     count = settings.total_steps // per_batch
     start = time.monotonic()
     # by batch: sum of the returns of its ended episodes, and how many
     sums, ends = np.zeros(count), np.zeros(count)
-    make = partial(Policy, task.env_id)
+    make = partial(Policy, task.task_id)
     rollouts = Rollouts(
-        task.env_id, make, task.num_envs, sync=RULES[rule](), seed=1000 * seed, **options
+        task.task_id, make, task.num_envs, sync=RULES[rule](), seed=1000 * seed, **options
     )
     with rollouts:
         rollouts.publish(policy)
@@ -181,7 +181,7 @@ def train(task: Task, rule: str, seed: int) -> dict[str, Any]:
         sums[own].sum() / max(1, ends[own].sum()) for own in np.array_split(np.arange(count), 10)
     ]
     return {
-        "task": task.env_id,
+        "task": task.task_id,
         "rule": rule,
         "seed": seed,
         "fetches": stats.fetches,
@@ -189,7 +189,7 @@ def train(task: Task, rule: str, seed: int) -> dict[str, Any]:
         "max_age": stats.max_age,
         "batches": count,
         "tenths": [round(float(mean), 2) for mean in tenths],
-        "evaluated": round(evaluate(policy, task.env_id), 2),
+        "evaluated": round(evaluate(policy, task.task_id), 2),
         "seconds": round(time.monotonic() - start, 1),
     }
 
@@ -288,7 +288,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         task = TASKS[name]
         if options.steps:
             settings = ppo.Settings(**{**vars(task.settings), "total_steps": options.steps})
-            task = Task(task.env_id, task.num_envs, task.steps, settings, task.goal)
+            task = Task(task.task_id, task.num_envs, task.steps, settings, task.goal)
         for seed in range(1, options.seeds + 1):
             for rule in options.rules:
                 if (name, rule, seed) in done:

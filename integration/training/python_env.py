@@ -51,7 +51,7 @@ SEEDS = 5
 
 # a drone that hovers on its place for all 500 steps has a return of nearly 500
 TASK = Task(
-    env_id="DroneHover-v0",
+    task_id="DroneHover-v0",
     num_envs=128,
     target=400,
     window=64,
@@ -67,12 +67,12 @@ TASK = Task(
     ),
 )
 
-gymnasium.register(TASK.env_id, CLASS)
+gymnasium.register(TASK.task_id, CLASS)
 
 
 def compiled(task: Task, seed: int) -> Env:
     return gymnasium.make_vec(
-        task.env_id,
+        task.task_id,
         task.num_envs,
         vectorization_mode="parallel_pool",
         vector_kwargs={"backend": "compiled"},
@@ -120,7 +120,7 @@ def seconds(runs: Sequence[Mapping[str, Any]]) -> float | None:
 def setting(task: Task) -> dict[str, Any]:
     """Returns what was trained, for the result."""
     settings = {**asdict(task.settings), "seed": None}
-    chosen = {name: getattr(task, name) for name in ("env_id", "num_envs", "target", "window")}
+    chosen = {name: getattr(task, name) for name in ("task_id", "num_envs", "target", "window")}
     return {**chosen, "class": CLASS, "settings": settings}
 
 

@@ -150,22 +150,22 @@ class Flat(VecEnvWrapper):
         return np.concatenate(parts, axis=-1, dtype=np.float32, casting="same_kind")
 
 
-def original(env_id: str) -> gymnasium.Env[Any, Any]:
+def original(task_id: str) -> gymnasium.Env[Any, Any]:
     """Makes one of the environments in Python."""
-    if env_id == WALKER:
+    if task_id == WALKER:
         return Suite("walker", "walk")
     import gymnasium_robotics
 
     gymnasium.register_envs(gymnasium_robotics)
-    return gymnasium.make(env_id)
+    return gymnasium.make(task_id)
 
 
 def players(task: Task) -> Mapping[str, Player]:
     def in_python(kind: Callable[[Any], VecEnv]) -> Player:
-        return lambda task, seed: kind([partial(original, task.env_id)] * task.num_envs)
+        return lambda task, seed: kind([partial(original, task.task_id)] * task.num_envs)
 
     return {
-        OURS: lambda task, seed: PoolVecEnv(task.env_id, task.num_envs),
+        OURS: lambda task, seed: PoolVecEnv(task.task_id, task.num_envs),
         DUMMY: in_python(DummyVecEnv),
         SUBPROC: in_python(SubprocVecEnv),
     }
@@ -173,7 +173,7 @@ def players(task: Task) -> Mapping[str, Player]:
 
 TASKS = (
     Task(
-        env_id=WALKER,
+        task_id=WALKER,
         num_envs=8,
         target=800.0,
         window=16,
@@ -191,7 +191,7 @@ TASKS = (
         folder="dm-control-1.0.50",
     ),
     Task(
-        env_id=FETCH,
+        task_id=FETCH,
         num_envs=8,
         target=-3.0,
         window=64,

@@ -57,7 +57,7 @@ def moving(env: Env) -> Env:
 
 TASKS = (
     Task(
-        env_id="CartPole-v1",
+        task_id="CartPole-v1",
         num_envs=64,
         target=400,
         window=64,
@@ -65,7 +65,7 @@ TASKS = (
         envpool_id="CartPole-v1",
     ),
     Task(
-        env_id="HalfCheetah-v5",
+        task_id="HalfCheetah-v5",
         num_envs=64,
         target=1000,
         window=64,
@@ -83,7 +83,7 @@ TASKS = (
         envpool_id="HalfCheetah-v5",
     ),
     Task(
-        env_id="ALE/Pong-v5",
+        task_id="ALE/Pong-v5",
         num_envs=32,
         target=18,
         window=64,

@@ -17,11 +17,11 @@ from parallel_pool._bench.race import lacking
 class EnvPoolEnv(VectorEnv[Any, Any, Any]):
     """EnvPool's own pool as a `VectorEnv`, so that wrappers and `ppo.py` take it."""
 
-    def __init__(self, env_id: str, num_envs: int, seed: int, **options: Any) -> None:
+    def __init__(self, task_id: str, num_envs: int, seed: int, **options: Any) -> None:
         import envpool
 
         self._pool = envpool.make(
-            env_id, env_type="gymnasium", num_envs=num_envs, seed=seed, **options
+            task_id, env_type="gymnasium", num_envs=num_envs, seed=seed, **options
         )
         self.num_envs = num_envs
         self.single_observation_space = self._pool.observation_space
@@ -44,7 +44,7 @@ class EnvPoolEnv(VectorEnv[Any, Any, Any]):
 
 def mode(name: str) -> Player:
     """Returns a function that makes environments with this mode of `gymnasium.make_vec`."""
-    return lambda task, seed: gymnasium.make_vec(task.env_id, task.num_envs, name, **task.options)
+    return lambda task, seed: gymnasium.make_vec(task.task_id, task.num_envs, name, **task.options)
 
 
 def envpool(task: Task, seed: int) -> Env:

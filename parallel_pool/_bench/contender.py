@@ -21,7 +21,7 @@ class Task:
     """The environments to step, and the setting.
 
     Attributes:
-        env_id: the name in parallel_pool and EnvPool.
+        task_id: the name in parallel_pool and EnvPool.
         batch_size: rows of one result; synchronous if it equals num_envs.
         num_threads: number of threads that step.
         num_actions: of a Discrete action space; 0 for a Box.
@@ -31,7 +31,7 @@ class Task:
         action_bound: the Box has values from -action_bound to action_bound.
     """
 
-    env_id: str
+    task_id: str
     num_envs: int
     batch_size: int
     num_threads: int
@@ -49,7 +49,7 @@ class Task:
     @property
     def game(self) -> str:
         """The game's name: "Pong" of "Pong-v5"."""
-        return self.env_id.rpartition("-")[0]
+        return self.task_id.rpartition("-")[0]
 
     @property
     def is_atari(self) -> bool:
@@ -61,7 +61,7 @@ class Task:
         """Whether it is a MuJoCo task."""
         from parallel_pool._engine import registry
 
-        return registry.find(self.env_id).family == "mujoco"
+        return registry.find(self.task_id).family == "mujoco"
 
     def all_actions(self) -> np.ndarray[Any, Any]:
         """Returns rows of num_envs uniform actions, the same for all players."""

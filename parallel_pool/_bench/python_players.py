@@ -27,7 +27,7 @@ def as_many_as_threads(task: Task) -> int:
 
 def environments(task: Task) -> list[Callable[[], Any]]:
     """Returns functions that make a task's environments."""
-    return python_envs.factories(task.env_id, task.num_envs)
+    return python_envs.factories(task.task_id, task.num_envs)
 
 
 # -------------------------------------------------------------------------------------- ours --

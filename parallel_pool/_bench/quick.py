@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 ROUNDS = 5
 # seconds of a player's turn in a round: the longest, and the shortest that is still a measurement
-LONGEST, SHORTEST = 0.4, 0.02
+MAX_TURN_SECONDS, MIN_TURN_SECONDS = 0.4, 0.02
 # the share of a scene's time in which its players must have started
 STARTS = 0.6
 # the most seconds to wait for one answer, and the fewest, when the scene's time is up
-PATIENCE, LEAST_PATIENCE = 6.0, 1.0
+PATIENCE, MIN_PATIENCE = 6.0, 1.0
 # seconds for a player's own end
 GRACE = 2.0
 
@@ -126,7 +126,7 @@ class Heat:
             return interleave(
                 players,
                 ROUNDS,
-                min(LONGEST, max(SHORTEST, turn)),
+                min(MAX_TURN_SECONDS, max(MIN_TURN_SECONDS, turn)),
                 clock=self._clock,
                 tick=self._step,
                 lost=self._leave,
@@ -135,7 +135,7 @@ class Heat:
 
     def patience(self) -> float:
         """Returns the seconds to wait for an answer: few if the time is up."""
-        return max(LEAST_PATIENCE, min(PATIENCE, self._left()))
+        return max(MIN_PATIENCE, min(PATIENCE, self._left()))
 
     def _left(self) -> float:
         return self._end - self._clock.wall()
@@ -146,7 +146,7 @@ class Heat:
         starting = self._left() - (1 - STARTS) * self._seconds
         try:
             # those that are ready answer even if the time for starts is up
-            player.made(max(LEAST_PATIENCE, starting))
+            player.made(max(MIN_PATIENCE, starting))
             player.play(race.WARM_UP * task.num_envs // task.batch_size)
         except (RuntimeError, OSError) as why:
             self._leave(name, why)

@@ -19,7 +19,7 @@ SCHEMA = 1
 # what a round's numbers are, in this order
 COLUMNS = ["steps", "seconds", "cpu_seconds"]
 # no file of a machine has so many bytes, players or rounds
-MOST_BYTES, MOST_LETTERS, MOST = 1_000_000, 1000, 100
+MAX_BYTES, MAX_LETTERS, MAX_ENTRIES = 1_000_000, 1000, 100
 REFERENCE = "reference.json"
 
 T = TypeVar("T")
@@ -96,11 +96,11 @@ def read(path: Path) -> Record:
     """
     try:
         with path.open("rb") as file:
-            text = file.read(MOST_BYTES + 1)
+            text = file.read(MAX_BYTES + 1)
     except (OSError, ValueError) as error:
         raise RecordError(getattr(error, "strerror", None) or str(error)) from None
-    if len(text) > MOST_BYTES:
-        raise RecordError(f"it has more than {MOST_BYTES} bytes")
+    if len(text) > MAX_BYTES:
+        raise RecordError(f"it has more than {MAX_BYTES} bytes")
     try:
         data = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -221,8 +221,8 @@ def _dict(data: Any, where: str) -> dict[str, Any]:
 def _list(data: Any, where: str, read: Callable[[Any, str], T]) -> list[T]:
     if not isinstance(data, list):
         raise RecordError(f"{where} is no array")
-    if len(data) > MOST:
-        raise RecordError(f"{where} has {len(data)} entries, more than {MOST}")
+    if len(data) > MAX_ENTRIES:
+        raise RecordError(f"{where} has {len(data)} entries, more than {MAX_ENTRIES}")
     return [read(each, f"{where}[{i}]") for i, each in enumerate(data)]
 
 
@@ -230,8 +230,8 @@ def _text(data: Any, where: str) -> str:
     if not isinstance(data, str):
         raise RecordError(f"{where} is no text")
     # a terminal would obey the others
-    if not data.isprintable() or len(data) > MOST_LETTERS:
-        raise RecordError(f"{where} is not one line of at most {MOST_LETTERS} letters")
+    if not data.isprintable() or len(data) > MAX_LETTERS:
+        raise RecordError(f"{where} is not one line of at most {MAX_LETTERS} letters")
     return data
 
 

@@ -141,7 +141,7 @@ def envpool_api(task: Task) -> Player:
     """`parallel_pool.make`, as EnvPool's programs use it."""
     import parallel_pool
 
-    env = parallel_pool.make(task.env_id, env_type="gymnasium", **_pool_options(task))
+    env = parallel_pool.make(task.task_id, env_type="gymnasium", **_pool_options(task))
     return _start(env, task)
 
 
@@ -151,7 +151,7 @@ def gymnasium_api(task: Task) -> Player:
     import parallel_pool
 
     env = parallel_pool.make_vec(
-        task.env_id,
+        task.task_id,
         task.num_envs,
         max_episode_steps=task.max_episode_steps,
         vector_kwargs={"num_threads": task.num_threads},
@@ -180,7 +180,7 @@ def envpool(task: Task) -> Player:
     """EnvPool, through its own `make`."""
     # by its name: it has no types, and is not installed where we check types
     env = importlib.import_module("envpool").make(
-        task.env_id, env_type="gymnasium", **_pool_options(task)
+        task.task_id, env_type="gymnasium", **_pool_options(task)
     )
     return _start(env, task, np.float64)
 
@@ -213,7 +213,7 @@ def gymnasium_numpy(task: Task) -> Player:
     import gymnasium
 
     env = gymnasium.make_vec(
-        task.env_id,
+        task.task_id,
         task.num_envs,
         vectorization_mode="vector_entry_point",
         max_episode_steps=task.max_episode_steps,
@@ -266,9 +266,9 @@ def single(task: Task) -> Any:
 
     if not task.is_atari:
         # minigrid registers its ids when it is imported
-        module = "minigrid:" if task.env_id.startswith(("MiniGrid-", "BabyAI-")) else ""
+        module = "minigrid:" if task.task_id.startswith(("MiniGrid-", "BabyAI-")) else ""
         with quiet(task):
-            return gymnasium.make(module + task.env_id, max_episode_steps=task.max_episode_steps)
+            return gymnasium.make(module + task.task_id, max_episode_steps=task.max_episode_steps)
     from parallel_pool._bench.atari_env import atari_env
 
     return atari_env(

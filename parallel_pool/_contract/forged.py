@@ -19,7 +19,7 @@ STEPS = 3
 MODE = {"autoreset": "next_step"}
 # Seconds of this process that an environment may take for what follows a snapshot, and how many
 # times as long as after an honest one.
-MOST_SECONDS, MOST_TIMES = 2.0, 50
+MAX_SECONDS, MAX_TIMES = 2.0, 50
 
 
 def snapshots(
@@ -88,7 +88,7 @@ def _forge(
                         f"after a forged snapshot ({change}): {guarded.failure}{ADD_CHECK}"
                     )
                 require(
-                    taken < MOST_SECONDS + MOST_TIMES * usual,
+                    taken < MAX_SECONDS + MAX_TIMES * usual,
                     f"after a forged snapshot ({change}) {STEPS} steps take {taken:.1f} s of the"
                     f" processor's time: look for a loop that a count in the state ends{ADD_CHECK}",
                 )

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 # players; a plain state of so many bytes is packed
 SUM_BYTES, HEAD_BYTES, PACKED_FROM = 8, 144, 4096
 # csrc/base/pack.h: the head of a part (literal words, repeated words, distance), most words of one
-PART, MOST_WORDS = struct.Struct("<HHI"), 2**16 - 1
+PART, MAX_WORDS = struct.Struct("<HHI"), 2**16 - 1
 # after so many forgeries comes one of another length
 EVERY = 64
 
@@ -79,7 +79,7 @@ def unpacked(packed: bytes) -> bytes:
             # a distance smaller than what is repeated repeats its own words
             pattern = out[len(out) - 8 * distance :]
             out += (pattern * -(-repeated // distance))[: 8 * repeated]
-        if not repeated and literals < MOST_WORDS:
+        if not repeated and literals < MAX_WORDS:
             return bytes(out + packed[at:])
 
 
@@ -87,10 +87,10 @@ def literal(state: bytes) -> bytes:
     """Returns a state in the packed format without repetitions: each word can be changed."""
     out, words, at = bytearray(), len(state) // 8, 0
     while True:
-        count = min(words - at, MOST_WORDS)
+        count = min(words - at, MAX_WORDS)
         out += PART.pack(count, 0, 0) + state[8 * at : 8 * (at + count)]
         at += count
-        if count < MOST_WORDS:
+        if count < MAX_WORDS:
             return bytes(out + state[8 * at :])
 
 
@@ -139,7 +139,7 @@ class _Original:
 
     def place(self, offset: Any) -> Any:
         """Returns where a byte of the state is in the snapshot, or where those of an array are."""
-        parts = PART.size * (1 + offset // 8 // MOST_WORDS) if self.is_packed else 0
+        parts = PART.size * (1 + offset // 8 // MAX_WORDS) if self.is_packed else 0
         return self.own + parts + offset
 
 

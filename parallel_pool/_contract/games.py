@@ -21,7 +21,7 @@ NAMES = ("observations", "rewards", "terminations", "truncations", "infos")
 
 def compare(
     cls: Any,
-    env_id: str,
+    task_id: str,
     steps: int,
     seed: int,
     options: Mapping[str, Any],
@@ -31,7 +31,7 @@ def compare(
 
     Args:
         cls: the class in Python.
-        env_id: of its translation.
+        task_id: of its translation.
         steps: of each game.
         seed: of both, and of the actions.
         options: of the class's constructor.
@@ -40,7 +40,7 @@ def compare(
     Raises:
         ContractError: a result differs; the message shows both.
     """
-    pair = _Pair(cls, env_id, steps, seed, options, native_options)
+    pair = _Pair(cls, task_id, steps, seed, options, native_options)
     for mode in MODES:
         pair.compare_many(mode)
     pair.compare_one()
@@ -51,7 +51,7 @@ class _Pair:
     """A class, its translation, and how they are played; the attributes are those of `compare`."""
 
     cls: Any
-    env_id: str
+    task_id: str
     steps: int
     seed: int
     options: Mapping[str, Any]
@@ -61,7 +61,7 @@ class _Pair:
         return self.cls(**self.options)
 
     def compare_many(self, mode: str) -> None:
-        ours = PoolParallelEnv(self.env_id, NUM_ENVS, autoreset_mode=mode, **self.native_options)
+        ours = PoolParallelEnv(self.task_id, NUM_ENVS, autoreset_mode=mode, **self.native_options)
         made = [self.make] * NUM_ENVS
         theirs = PoolParallelEnv(made, autoreset_mode=mode, num_workers=0)
         with ours, theirs:
@@ -86,7 +86,7 @@ class _Pair:
 
     def compare_one(self) -> None:
         """Compares what an agent gets, and who gets nothing."""
-        theirs, ours = self.make(), parallel_env(self.env_id, **self.native_options)
+        theirs, ours = self.make(), parallel_env(self.task_id, **self.native_options)
         _check_spaces(theirs, ours)
         spaces = {agent: theirs.action_space(agent) for agent in theirs.possible_agents}
         for i, space in enumerate(spaces.values()):

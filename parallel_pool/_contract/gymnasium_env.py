@@ -12,7 +12,7 @@ import gymnasium
 import numpy as np
 
 from parallel_pool._contract.play import SEED, require
-from parallel_pool._engine.arguments import a_type
+from parallel_pool._engine.arguments import a_type, quote
 
 Make = Callable[..., Any]
 # steps of one check
@@ -25,19 +25,21 @@ def api(make: Make, *, options: dict[str, Any] | None = None) -> None:
     try:
         for at, result in enumerate(_play(env, SEED)):
             if len(result) == 2:
-                require(isinstance(result[1], dict), f"reset returns {result[1]!r} as its info")
+                info = result[1]
+                require(isinstance(info, dict), f"reset returns {quote(info)} as its info")
                 continue
             _, reward, terminated, truncated, info = result
             is_number = isinstance(reward, (int, float, np.integer, np.floating))
             require(
                 is_number and math.isfinite(reward),
-                f"the reward of step {at} is {reward!r}: return a finite number",
+                f"the reward of step {at} is {quote(reward)}: return a finite number",
             )
             for name, flag in (("terminated", terminated), ("truncated", truncated)):
                 require(
-                    isinstance(flag, (bool, np.bool_)), f"{name} of step {at} is {flag!r}, no bool"
+                    isinstance(flag, (bool, np.bool_)),
+                    f"{name} of step {at} is {quote(flag)}, no bool",
                 )
-            require(isinstance(info, dict), f"the info of step {at} is {info!r}, no dict")
+            require(isinstance(info, dict), f"the info of step {at} is {quote(info)}, no dict")
     finally:
         env.close()
 
@@ -133,7 +135,8 @@ def _play(env: Any, seed: int, steps: int = STEPS) -> Any:
         result = env.step(space.sample())
         require(
             isinstance(result, tuple) and len(result) == 5,
-            f"step returns {result!r}: return observation, reward, terminated, truncated, info",
+            f"step returns {quote(result)}: return observation, reward, terminated, truncated,"
+            " info",
         )
         yield result
         if result[2] or result[3]:
@@ -143,7 +146,7 @@ def _play(env: Any, seed: int, steps: int = STEPS) -> Any:
 def _checked_reset(result: Any) -> Any:
     require(
         isinstance(result, tuple) and len(result) == 2,
-        f"reset returns {result!r}: return observation and info",
+        f"reset returns {quote(result)}: return observation and info",
     )
     return result
 

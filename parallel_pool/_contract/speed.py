@@ -21,7 +21,7 @@ MANY = 1024
 # seconds of each measurement
 SECONDS = 0.3
 # seconds of a step of all environments, of which there are fewer if a step is long
-LONGEST = 0.5
+MAX_STEP_SECONDS = 0.5
 # seconds of a step or a reset that is too long for step_many, far more than the microseconds that
 # pp_env.h allows, so that a busy machine is no reason to refuse an environment
 TOO_LONG = 1e-3
@@ -73,7 +73,7 @@ def _envs(definition: Definition, options: Mapping[str, Any]) -> int:
     seconds = max(_seconds(run.step) for _ in range(4))
     run.pool.close()
     least: int = lib.pp_usable_cores(ffi.NULL)
-    return min(MANY, max(least, int(LONGEST / seconds)))
+    return min(MANY, max(least, int(MAX_STEP_SECONDS / seconds)))
 
 
 def _fastest(definition: Definition, options: Mapping[str, Any], count: int) -> tuple[float, int]:

@@ -10,7 +10,7 @@ from parallel_pool._contract import forged, guards, gymnasium_env, rules, speed
 from parallel_pool._contract.check_names import FORGED, STOPPING
 from parallel_pool._contract.play import Run
 from parallel_pool._engine import registry
-from parallel_pool._engine.arguments import a_type
+from parallel_pool._engine.arguments import a_type, quote
 from parallel_pool._lazy import public
 
 if TYPE_CHECKING:
@@ -158,7 +158,8 @@ def check(env: Any, *, options: Mapping[str, Any] | None = None) -> None:
         return
     if not callable(env):
         raise TypeError(
-            f"env={env!r} is {a_type(env)}: give an id, or a function that makes a gymnasium.Env"
+            f"env={quote(env)} is {a_type(env)}: give an id, or a function that makes a"
+            " gymnasium.Env"
         )
     for each in PYTHON_CHECKS:
         each(env, options=options)

@@ -23,7 +23,7 @@ NAMES = ("observation", "reward", "terminated", "truncated", "info")
 
 def compare(
     cls: Any,
-    env_id: str,
+    task_id: str,
     *,
     limit: int | None = None,
     steps: int = STEPS,
@@ -35,7 +35,7 @@ def compare(
 
     Args:
         cls: the class in Python.
-        env_id: of its translation.
+        task_id: of its translation.
         limit: steps of an episode.
         steps: of each environment.
         seed: of both, and of the actions.
@@ -47,7 +47,7 @@ def compare(
     """
 
     if players.is_parallel(cls):
-        games.compare(cls, env_id, steps, seed, options or {}, native_options or {})
+        games.compare(cls, task_id, steps, seed, options or {}, native_options or {})
         return
 
     def make() -> Any:
@@ -57,7 +57,7 @@ def compare(
     settings: dict[str, Any] = {**(native_options or {})}
     if limit is not None:
         settings["max_episode_steps"] = limit
-    ours = make_vec(env_id, NUM_ENVS, backend="native", **settings)
+    ours = make_vec(task_id, NUM_ENVS, backend="native", **settings)
     theirs = gymnasium.vector.SyncVectorEnv([make] * NUM_ENVS)
     try:
         for name in ("single_observation_space", "single_action_space"):

@@ -16,7 +16,7 @@ import numpy as np
 from parallel_pool._engine.arguments import a_type, quote
 from parallel_pool._engine.specs import (
     DTYPES,
-    MOST_EXACT,
+    MAX_EXACT_INT,
     NUMBER_CODES,
     NUMBER_DTYPES,
     PYTHON_CODES,
@@ -261,7 +261,7 @@ class ActionReader:
         if self._field.dtype.kind != "f" or not array.size:
             return
         for number in (int(array.min()), int(array.max())):
-            if abs(number) > MOST_EXACT:
+            if abs(number) > MAX_EXACT_INT:
                 raise ValueError(f"actions hold {number}: choose integers of -2^53 to 2^53")
 
     # --------------------------------------------------------------------------------- lists --

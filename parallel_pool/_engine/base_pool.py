@@ -60,13 +60,13 @@ step_send = lib.pp_pool_send
 receive = lib.pp_pool_recv
 receive_some = lib.pp_pool_recv_some
 
-# Which thread, if any, is inside `recv` of a pool.
+# Which thread, if any, is inside `recv` of a pool:
 # - IDLE: no thread.
 # - INTERRUPTED: no thread, but an exception ended the last receive, perhaps after C had returned a
 #   batch, which then never reached the user.
 # - BUSY: one thread; a second one is refused.
-# - SHARED: no thread, but compiled programs may (compat/jax), so the ring must follow them first.
-# The last bit of INTERRUPTED and SHARED is set: a batch may not have been delivered.
+# - SHARED: no thread, but compiled programs may (_apis/jax), so the ring must follow them first.
+# `state & INTERRUPTED` is true for INTERRUPTED and SHARED: a batch may not have been delivered.
 IDLE, INTERRUPTED, BUSY, SHARED = range(4)
 
 
@@ -74,8 +74,14 @@ class BasePool(Uncopied):
     """Many environments in one `pp_pool` of C, which takes actions and returns batches.
 
     A derived class decides whether threads or processes step them. It makes its `pp_pool` and
-    passes it to `_adopt`; from then on the methods here work. It may override `_raise_failed`,
-    which handles failed environments.
+    passes it to `_adopt`; from then on the methods here work. For resets it defines
+    `_reset_sender`. It may override these hooks:
+
+    - `_work_here`: does what was sent, where no other thread or process does it;
+    - `_tick`, `_on_interrupted_receive`: called during a wait, and when an exception ends it;
+    - `_is_busy`, `_raise_busy`: whether a thread uses the pool, and the error for a second one;
+    - `_raise_failed`: raises the error of a batch with failed environments;
+    - `_worker_pids`: the processes that step.
 
     Attributes:
         columns: the arrays of a result, in order.

@@ -19,12 +19,12 @@ class Maker:
 
     Attributes:
         entry_point: the class, or "module:class" as Gymnasium's registry has it.
-        env_id: Gymnasium's id; "" if the pool was made from the class itself.
+        task_id: Gymnasium's id; "" if the pool was made from the class itself.
         options: of the class's constructor.
     """
 
     entry_point: Any
-    env_id: str = ""
+    task_id: str = ""
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def __reduce__(self) -> tuple[Any, tuple[()]]:
@@ -46,5 +46,5 @@ def of(env_fn: Any) -> Maker | None:
 def of_all(env_fns: Sequence[Any]) -> Maker | None:
     """Returns how functions make their environments; None if they differ in more than options."""
     found = [of(env_fn) for env_fn in env_fns]
-    kinds = [(each.entry_point, each.env_id) if each else None for each in found]
+    kinds = [(each.entry_point, each.task_id) if each else None for each in found]
     return found[0] if all(kind == kinds[0] for kind in kinds) else None

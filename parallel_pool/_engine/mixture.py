@@ -23,7 +23,7 @@ ACTION_MASK = "action_mask"
 # the form of ids that Gymnasium's registry takes
 GYMNASIUM_ID = re.compile(r"([\w:-]+/)?[\w:.-]+", re.ASCII)
 # how many sets of options are remembered
-MOST_KNOWN = 16
+MAX_KNOWN_OPTIONS = 16
 
 
 class Member(NamedTuple):
@@ -59,7 +59,7 @@ class United(NamedTuple):
 class Mixture(Definition):
     """A definition whose environments are of several others; `mixed` makes it."""
 
-    def __init__(self, env_id: str, members: Sequence[Member]) -> None:
+    def __init__(self, task_id: str, members: Sequence[Member]) -> None:
         """Makes the definition.
 
         Raises:
@@ -67,7 +67,7 @@ class Mixture(Definition):
         """
         self.members = tuple(members)
         tasks = ffi.new("pp_task[]", len(self.members))
-        keep = [env_id.encode(), *(each.name.encode() for each in self.members)]
+        keep = [task_id.encode(), *(each.name.encode() for each in self.members)]
         names = [ffi.new("char[]", each) for each in keep]
         for raw, name, member in zip(tasks, names[1:], self.members, strict=True):
             raw.name, raw.definition = name, member.definition.raw
@@ -167,7 +167,7 @@ class Mixture(Definition):
         }
         key = tuple((name, key_of(given[name])) for name in sorted(given, key=str))
         if key not in self._known:
-            while len(self._known) >= MOST_KNOWN:
+            while len(self._known) >= MAX_KNOWN_OPTIONS:
                 del self._known[next(iter(self._known))]
             self._known[key] = self._make(given)
         return self._known[key]

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from parallel_pool._core import CData
     from parallel_pool._engine.buffers import Array
 
-MOST_STAGES: int = lib.PP_MAX_STAGES
-MOST_FRAMES: int = lib.PP_MAX_FRAMES
-MOST_PIXELS: int = lib.PP_MAX_PICTURE_SIDE
+MAX_STAGES: int = lib.PP_MAX_STAGES
+MAX_FRAMES: int = lib.PP_MAX_FRAMES
+MAX_SIDE_PIXELS: int = lib.PP_MAX_PICTURE_SIDE
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class PicturePlan:
     """The stages that each picture goes through, and how many of the last frames are stacked.
 
     Attributes:
-        stages: at most MOST_STAGES.
+        stages: at most MAX_STAGES.
         stack: frames of an observation, the oldest first; 0 for a frame without that axis.
         pads_zero: whether the stack of a reset is filled with zeros, not with its own frame.
     """

@@ -23,7 +23,7 @@ OLD_GAME = re.compile(
 
 
 # digits of a version
-MOST_DIGITS = 9
+MAX_DIGITS = 9
 
 
 class Family(NamedTuple):
@@ -97,7 +97,7 @@ def builtin() -> Mapping[str, Definition]:
 @cache
 def _registered() -> Mapping[str, Definition]:
     """Returns the built-in definitions; ids with a leading "_" are internal and left out."""
-    return {env_id: it for env_id, it in builtin().items() if not env_id.startswith("_")}
+    return {task_id: it for task_id, it in builtin().items() if not task_id.startswith("_")}
 
 
 def definitions() -> dict[str, Definition]:
@@ -122,29 +122,29 @@ def find(task_id: str) -> Definition:
     raise ValueError(f"no environment {quote(task_id)}: {hint(task_id)}")
 
 
-def hint(env_id: Any) -> str:
+def hint(task_id: Any) -> str:
     """Returns a suggestion for an id that is not native; a clause for an error message."""
-    if env_id in _missing:
-        return _missing[env_id]
+    if task_id in _missing:
+        return _missing[task_id]
     known = {each: it for each, it in definitions().items() if it.family != "test"}
-    if is_old_game(env_id):
-        return _hint_of_game(env_id)
+    if is_old_game(task_id):
+        return _hint_of_game(task_id)
     in_python = _python_ids()
-    name, version = _split(str(env_id))
+    name, version = _split(str(task_id))
     same = [each for each in known if _split(each)[0] == name]
     # the requested version first, then the newest
     same.sort(key=lambda each: (_split(each)[1] != version, -_split(each)[1]))
     # a game may have the name of one of Gymnasium's environments
     is_game = same and not any(each in in_python for each in same if "/" not in each)
-    if env_id in in_python and (is_game or not same):
-        return _hint_of_python(env_id)
+    if task_id in in_python and (is_game or not same):
+        return _hint_of_python(task_id)
     if same:
         return f"did you mean {' or '.join(same[:3])}?"
     elsewhere = [each for each in in_python if _split(each)[0] == name]
     if elsewhere:
         return _hint_of_python(max(elsewhere, key=lambda each: _split(each)[1]))
     by_name = {each.lower(): each for each in known}
-    near = difflib.get_close_matches(str(env_id).lower(), by_name, n=3)
+    near = difflib.get_close_matches(str(task_id).lower(), by_name, n=3)
     if near:
         return f"did you mean {' or '.join(by_name[each] for each in near)}?"
     return "see parallel_pool.list_all_envs()"
@@ -154,14 +154,14 @@ def _split(task_id: str) -> tuple[str, int]:
     """Returns an id's name in a normal form (lower case, no punctuation), and its version or -1."""
     name, _, version = task_id.rpartition("/")[2].rpartition("-v")
     # Python converts no more than 4300 digits
-    if not version.isdecimal() or not name or len(version) > MOST_DIGITS:
+    if not version.isdecimal() or not name or len(version) > MAX_DIGITS:
         name, version = task_id.rpartition("/")[2], "-1"
     return "".join(filter(str.isalnum, name)).lower(), int(version)
 
 
-def is_old_game(env_id: Any) -> bool:
+def is_old_game(task_id: Any) -> bool:
     """Returns whether an id is one of ale-py's from before ALE/<Game>-v5."""
-    found = OLD_GAME.fullmatch(env_id) if isinstance(env_id, str) else None
+    found = OLD_GAME.fullmatch(task_id) if isinstance(task_id, str) else None
     return found is not None and f"ALE/{found['game']}-v5" in builtin()
 
 
@@ -300,7 +300,7 @@ def _path(origin: Origin) -> str:
 
 def origins() -> list[Origin]:
     """Returns where this process's definitions were loaded from, for `remember` in another."""
-    return [origin for env_id, origin in origins_by_id.items() if env_id in loaded_by_id]
+    return [origin for task_id, origin in origins_by_id.items() if task_id in loaded_by_id]
 
 
 def remember(origins: Iterable[Origin]) -> None:

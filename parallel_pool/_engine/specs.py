@@ -57,7 +57,7 @@ PYTHON_CODES: dict[type, int] = {
 LONG_DOUBLE: type[np.floating[Any]] = np.dtype(np.longdouble).type
 
 # integers up to this are exact as doubles
-MOST_EXACT = 2**53
+MAX_EXACT_INT = 2**53
 
 KINDS = {
     lib.PP_OPT_BOOL: "bool",
@@ -189,7 +189,7 @@ class Option:
         else:
             is_refused = isinstance(value, int) and bool(self.refuses >> lib.PP_PYTHON & 1)
         if self.keeps and isinstance(value, (int, np.integer)):
-            is_refused = is_refused or abs(int(value)) > MOST_EXACT
+            is_refused = is_refused or abs(int(value)) > MAX_EXACT_INT
         if not is_refused:
             return None
         kind = f"a {value.dtype} array" if isinstance(value, np.ndarray) else a_type(value)

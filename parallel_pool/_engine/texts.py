@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 PRINTABLE = string.digits + string.ascii_letters + string.punctuation + " "
 
 # texts that are remembered; composed instructions may be more
-MOST_KNOWN = 1 << 16
+MAX_KNOWN_TEXTS = 1 << 16
 
 
 class Texts:
@@ -79,7 +79,7 @@ class Texts:
         """Returns the text of one row."""
         key = code.tobytes()
         if key not in self._known:
-            if len(self._known) >= MOST_KNOWN:
+            if len(self._known) >= MAX_KNOWN_TEXTS:
                 self._known.clear()
             self._known[key] = self._made(code)
         return self._known[key]

@@ -94,7 +94,7 @@ SOLVES = (
 RAY = "_ZTV30SwigDirector_b2RayCastCallback"
 REPORT = "_ZN30SwigDirector_b2RayCastCallback13ReportFixtureEP9b2FixtureRK6b2Vec2S4_f"
 # bytes of the largest definition or shape that C copies
-MOST_DEFINITION = 512
+MAX_DEFINITION_BYTES = 512
 
 # initial capacity of Box2D's tree, in nodes; it doubles when full
 FIRST_NODES = 16
@@ -306,7 +306,7 @@ def _trees(address: Callable[[str], int]) -> Iterator[bytes]:
         address(FUNCTIONS["allocate_node"])
     )
     free = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int32)(address(FUNCTIONS["free_node"]))
-    memory = ctypes.create_string_buffer(box2d_memory.MOST_BLOCK)
+    memory = ctypes.create_string_buffer(box2d_memory.MAX_BLOCK_BYTES)
     init(memory)
     nodes = 0
     for fixtures in TREES:
@@ -464,7 +464,7 @@ def _definitions(box2d: Any) -> dict[str, int]:
         "body_size": [parts["car_body"]],
     }
     sizes = {name: min(map(box2d_memory.size, things)) for name, things in copied.items()}
-    if max(sizes.values()) > MOST_DEFINITION:
+    if max(sizes.values()) > MAX_DEFINITION_BYTES:
         box2d_memory.refuse(f"has definitions of {max(sizes.values())} bytes")
     fixture_bytes, joint_bytes = (
         [ctypes.string_at(box2d_memory.address(each), sizes[size]) for each in things]

@@ -149,7 +149,7 @@ def _step(chain: Chain, table: int, begin: int) -> int:
     if pointer.value != table:
         box2d_memory.refuse("has joints without their table of virtual functions")
     head = 8 * box2d_memory.TABLE_HEAD
-    size = head + 8 * box2d_memory.MOST_FUNCTIONS
+    size = head + 8 * box2d_memory.MAX_FUNCTIONS
     copy = ctypes.create_string_buffer(ctypes.string_at(table - head, size), size)
     slot = ctypes.c_uint64.from_buffer(copy, head + 8 * begin)
     kind = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)

@@ -13,9 +13,9 @@ from parallel_pool.errors import UnprovenError
 # C++'s tables of virtual functions begin with an offset and the type
 TABLE_HEAD = 2
 # of a table that is searched and copied
-MOST_FUNCTIONS = 16
+MAX_FUNCTIONS = 16
 # the largest block in which Box2D's allocator puts an object
-MOST_BLOCK = 640
+MAX_BLOCK_BYTES = 640
 
 
 def refuse(reason: str) -> NoReturn:
@@ -40,7 +40,7 @@ def table(
 ) -> tuple[int, list[int]]:
     """Returns the address of a table of virtual functions, and which of them the symbols are."""
     start = address(table) + TABLE_HEAD * 8
-    functions = [ctypes.c_uint64.from_address(start + 8 * i).value for i in range(MOST_FUNCTIONS)]
+    functions = [ctypes.c_uint64.from_address(start + 8 * i).value for i in range(MAX_FUNCTIONS)]
     wanted = [address(symbol) for symbol in symbols]
     slots = [functions.index(each) for each in wanted if each in functions]
     if len(slots) < len(wanted) or min(slots) < 1:
@@ -96,6 +96,6 @@ def blocks(things: Iterable[Any]) -> list[bytes]:
     """Returns the memory of objects of one kind, which Box2D's allocator puts side by side."""
     places = sorted(map(address, things))
     size = min(after - before for before, after in pairwise(places))
-    if not 0 < size <= MOST_BLOCK:
+    if not 0 < size <= MAX_BLOCK_BYTES:
         refuse(f"has an allocator that puts neighbors {size} bytes apart")
     return [ctypes.string_at(address(each), size) for each in things]

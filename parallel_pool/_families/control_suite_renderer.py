@@ -28,7 +28,7 @@ OPTIONS: Mapping[str, Any] = MappingProxyType(
 )
 
 # dm_control's least number of shapes in a picture; no task has more
-MOST_SHAPES = 1000
+MAX_SHAPES = 1000
 
 
 class Canvas:
@@ -44,7 +44,7 @@ class Canvas:
         self._gl.make_current()
         self._context = package.MjrContext(model, package.mjtFontScale.mjFONTSCALE_150.value)
         package.mjr_setBuffer(package.mjtFramebuffer.mjFB_OFFSCREEN.value, self._context)
-        self._scene = package.MjvScene(model, maxgeom=MOST_SHAPES)
+        self._scene = package.MjvScene(model, maxgeom=MAX_SHAPES)
         self._option, self._perturb = package.MjvOption(), package.MjvPerturb()
         self._rect = package.MjrRect(0, 0, width, height)
 

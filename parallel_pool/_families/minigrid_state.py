@@ -20,7 +20,7 @@ HEADER = struct.Struct("2i 3i 4i 4B 16x 4x 4x")
 # mg_cell: kind, color, state, tag
 CELL = struct.Struct("4B")
 # cells of the largest grid
-MOST_CELLS = 64 * 64
+MAX_CELLS = 64 * 64
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ def read(pool: Pool, env_id: int) -> State:
     Raises:
         StateError: it is in flight, or was never reset.
     """
-    memory = np.zeros(HEADER.size + CELL.size * MOST_CELLS, np.uint8)
+    memory = np.zeros(HEADER.size + CELL.size * MAX_CELLS, np.uint8)
     write_state(pool, env_id, memory.ctypes.data)
     written = memory.tobytes()
     x, y, direction, steps, max_steps, *rest = HEADER.unpack_from(written)

@@ -24,8 +24,8 @@ BITS = {"GENERIC": 16}
 BITS_OF_VECTORS = 14
 
 # of C's polygon and text_font
-MOST_CORNERS = 8
-MOST_WIDTH, MOST_HEIGHT = 32, 64
+MAX_CORNERS = 8
+MAX_WIDTH, MAX_HEIGHT = 32, 64
 
 CHARACTERS = "0123456789-"
 FONT_SIZE = 42
@@ -71,7 +71,7 @@ def make() -> bytes:
 
 def _part(shape: Any) -> bytes:
     """Returns a view_part."""
-    corners = np.zeros((MOST_CORNERS, 2), np.float32)
+    corners = np.zeros((MAX_CORNERS, 2), np.float32)
     corners[: len(shape.vertices)] = shape.vertices
     return struct.pack("<i", len(shape.vertices)) + corners.tobytes()
 
@@ -107,10 +107,10 @@ class Font:
 
     def pack(self) -> bytes:
         """Returns a text_font."""
-        pixels = np.zeros((len(CHARACTERS), MOST_HEIGHT, MOST_WIDTH), np.uint8)
+        pixels = np.zeros((len(CHARACTERS), MAX_HEIGHT, MAX_WIDTH), np.uint8)
         for i, image in enumerate(self.images.values()):
             height, width = image.shape
-            if height > MOST_HEIGHT or width > MOST_WIDTH:
+            if height > MAX_HEIGHT or width > MAX_WIDTH:
                 _refuse(f"has characters of {width} x {height} pixels")
             pixels[i, :height, :width] = image
         widths = [image.shape[1] for image in self.images.values()]

@@ -22,7 +22,7 @@ OPTIONS: Mapping[str, Any] = MappingProxyType({})
 MODULE = "gymnasium.envs.box2d.car_racing"
 DYNAMICS = "gymnasium.envs.box2d.car_dynamics"
 
-MOST_TILES = 2500
+MAX_TILES = 2500
 TRACES = 30
 TRACE_POINTS = 30
 
@@ -45,7 +45,7 @@ VIEW = np.dtype(
         ("traces_on_grass", "<i4", TRACES),
         ("traces", "<f4", (TRACES, TRACE_POINTS, 2)),
         ("num_tiles", "<i8"),
-        ("is_plain", "?", MOST_TILES),
+        ("is_plain", "?", MAX_TILES),
         ("", "V4"),
     ]
 )

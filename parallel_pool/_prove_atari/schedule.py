@@ -11,8 +11,8 @@ MODE_SHARE = 20
 # 1 / SEARCH_SHARE of the frames in the default setting are played by a search
 SEARCH_SHARE = 4
 # most frames in one session of random play, and fewest of the first sessions
-LONGEST = 5_000
-SHORTEST = 150
+MAX_SESSION_FRAMES = 5_000
+MIN_SESSION_FRAMES = 150
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ def schedule(
     searched = frames // SEARCH_SHARE
     pieces: list[tuple[int | None, int | None, int, Style | None]]
     pieces = [(None, None, searched, SEARCHED)] if searched else []
-    at_least = min(len(STYLES), (frames - searched) // SHORTEST)
+    at_least = min(len(STYLES), (frames - searched) // MIN_SESSION_FRAMES)
     sizes = parts(frames - searched, pieces_of(frames - searched, at_least))
     pieces += [(None, None, size, None) for size in sizes]
     in_mode = max(frames // MODE_SHARE, len(difficulties))
@@ -123,7 +123,7 @@ def schedule(
 
 def pieces_of(frames: int, at_least: int = 1) -> int:
     """Returns the number of sessions that this many frames need."""
-    return max(-(-frames // LONGEST), at_least, 1)
+    return max(-(-frames // MAX_SESSION_FRAMES), at_least, 1)
 
 
 def parts(whole: int, count: int) -> Iterator[int]:

@@ -18,7 +18,7 @@ from parallel_pool._engine.buffers import Array
 from parallel_pool._prover.player import Result
 
 # cells between finite bounds: at first, and at most; and the most numbers of a cell
-BINS, MOST_BINS, MOST_NUMBERS = 12, 192, 64
+BINS, MAX_BINS, MAX_NUMBERS = 12, 192, 64
 # shares of fresh episodes, of sequences that lived for long, and of those that went furthest out
 FRESH, LONG, OUT = 0.15, 0.2, 0.25
 # bounds beyond this say nothing of where observations are
@@ -49,7 +49,7 @@ class Archive:
         extremes: by component and sign the value that is furthest out, and what reached it.
     """
 
-    MOST_LONGEST = 8
+    MAX_LONGEST = 8
 
     def __init__(self, space: Any) -> None:
         self.cells: dict[bytes, Found] = {}
@@ -59,7 +59,7 @@ class Archive:
 
     def refine(self) -> None:
         """Makes cells finer, when all that are reached are known."""
-        self._bins = min(2 * self._bins, MOST_BINS)
+        self._bins = min(2 * self._bins, MAX_BINS)
 
     def cells_of(self, results: Sequence[Result]) -> list[list[bytes]]:
         """Returns the cell of each environment in each result of a step."""
@@ -122,7 +122,7 @@ class Archive:
             np.concatenate([_numbers(leaf.reshape(len(leaf), -1)) for _, leaf in row], axis=1)
             for row in rows
         ]
-        if flat[0].shape[1] > MOST_NUMBERS:
+        if flat[0].shape[1] > MAX_NUMBERS:
             return {}
         values = np.stack(flat).astype(np.float64)
         is_dead = np.arange(1, len(values) + 1)[:, None] > np.asarray(lives)
@@ -146,8 +146,8 @@ class Archive:
             return False
         self.longest.append(Found(seed, actions))
         self.longest.sort(key=lambda each: -len(each.actions))
-        dropped = self.longest[self.MOST_LONGEST :]
-        del self.longest[self.MOST_LONGEST :]
+        dropped = self.longest[self.MAX_LONGEST :]
+        del self.longest[self.MAX_LONGEST :]
         return not dropped or len(dropped[0].actions) < len(actions)
 
 
@@ -164,7 +164,7 @@ def leaves(space: Any, value: Any) -> list[tuple[Any, Array]]:
 def _coarse(space: Any, rows: Array, bins: int) -> Array:
     """Returns some small numbers for each row, of shape (rows, numbers)."""
     flat = _numbers(rows.reshape(len(rows), -1))
-    if flat.dtype.kind in "iub" and flat.shape[1] <= MOST_NUMBERS:
+    if flat.dtype.kind in "iub" and flat.shape[1] <= MAX_NUMBERS:
         return flat.astype(np.int64).astype(np.int16)
     values = _blocks(flat.astype(np.float64))
     sides = [
@@ -192,9 +192,9 @@ def _numbers(flat: Array) -> Array:
 
 def _blocks(flat: Array) -> Array:
     """Returns rows, those of pictures as the means of blocks."""
-    if flat.shape[1] <= MOST_NUMBERS:
+    if flat.shape[1] <= MAX_NUMBERS:
         return flat
-    parts = np.array_split(flat, MOST_NUMBERS, axis=1)
+    parts = np.array_split(flat, MAX_NUMBERS, axis=1)
     return np.stack([part.mean(axis=1) for part in parts], axis=1)
 
 

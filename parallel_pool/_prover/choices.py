@@ -11,7 +11,7 @@ from parallel_pool._engine.specs import Option
 from parallel_pool._prover.target import Facts
 
 # combinations that are played at most; those after them are named as not covered
-MOST = 24
+MAX_COMBINATIONS = 24
 
 
 def near(option: Option) -> list[Any]:

@@ -11,7 +11,7 @@ from parallel_pool._prover.player import Result
 from parallel_pool._prover.script import Event, Reset, Step
 
 # results in a row that are worth a stack
-FEWEST = 4
+MIN_STACKED = 4
 
 
 def pack_events(events: Sequence[Event]) -> list[Any]:
@@ -78,7 +78,7 @@ def _stacked(run: list[Result], form: Any) -> Any:
     """Returns the results without their arrays, the stacks of these arrays, and the number of
     results."""
     names = [each[0] for each in form if isinstance(each, tuple)]
-    if len(run) < FEWEST or not names:
+    if len(run) < MIN_STACKED or not names:
         return run, {}, len(run)
     stacks = {name: np.stack([result[name] for result in run]) for name in names}
     whole = [{n: None if n in stacks else v for n, v in result.items()} for result in run]

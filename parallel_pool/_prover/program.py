@@ -33,7 +33,7 @@ from parallel_pool._prover.target import (
 )
 
 # characters of a list of actions, which is packed if it is longer
-LONGEST = 2000
+MAX_LIST_LETTERS = 2000
 # seconds after which a program counts as endless
 ENDLESS = 20
 
@@ -66,7 +66,7 @@ def _in_one_process(finding: Finding, ours: tuple[Native, str], theirs: Referenc
     lines = ["import sys", *_watch(finding), "import gymnasium, numpy as np, parallel_pool"]
     if theirs.folder:
         lines.append(f"sys.path.insert(0, {theirs.folder!r})")
-    if not theirs.env_id:
+    if not theirs.task_id:
         lines.append(_import(theirs))
     lines += [*_load(*ours), f"ours = {_make_native(ours[1], case, count)}"]
     lines += [f"theirs = {_make_reference(theirs, case, count)}", "found = []"]
@@ -111,7 +111,7 @@ def _is_name(text: str) -> bool:
     return text.isidentifier() and not keyword.iskeyword(text)
 
 
-def _load(target: Native, env_id: str) -> list[str]:
+def _load(target: Native, task_id: str) -> list[str]:
     if target.origin is not None:
         return [_load_again(target.origin)]
     if not target.file:
@@ -138,14 +138,14 @@ def _settings(case: Case) -> str:
     return "".join(f", {name}={_literal(value)}" for name, value in settings.items())
 
 
-def _make_native(env_id: str, case: Case, count: int) -> str:
-    fixed = f'{env_id!r}, {count}, backend="native", autoreset_mode={value_of(case.mode)!r}'
+def _make_native(task_id: str, case: Case, count: int) -> str:
+    fixed = f'{task_id!r}, {count}, backend="native", autoreset_mode={value_of(case.mode)!r}'
     return f"parallel_pool.make_vec({fixed}{_settings(case)})"
 
 
 def _make_reference(theirs: Reference, case: Case, count: int) -> str:
-    if theirs.env_id:
-        one = f"gymnasium.make({theirs.env_id!r}, disable_env_checker=True{_settings(case)})"
+    if theirs.task_id:
+        one = f"gymnasium.make({theirs.task_id!r}, disable_env_checker=True{_settings(case)})"
     else:
         given = Case(case.options, pictures=case.pictures)
         one = f"Reference({_settings(given).removeprefix(', ')})"
@@ -233,7 +233,7 @@ def actions_text(rows: Sequence[Array]) -> str:
         singles = []
     parts += [f"[{', '.join(singles)}]"] if singles or not parts else []
     joined = " + ".join(parts)
-    return joined if len(joined) <= LONGEST else _packed(np.stack(rows))
+    return joined if len(joined) <= MAX_LIST_LETTERS else _packed(np.stack(rows))
 
 
 def _packed(rows: Array) -> str:

@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     import gymnasium
 
 # seconds that shrinking and counting lines may take beyond those of the search
-MOST_AFTER = 20.0
+MAX_AFTER_SECONDS = 20.0
 # sequences of a proof that a committed test plays
-MOST_SEQUENCES = 8
+MAX_SEQUENCES = 8
 
 
 @dataclass(frozen=True)
@@ -164,7 +164,7 @@ def _other_side(
     if other.is_gymnasiums:
         return Remote(other, timeout), other
     # of the caller's own program, which another process may not know
-    if not other.env_id:
+    if not other.task_id:
         other = replace(other, limit=ours.facts.limit)
     try:
         return Local(other), other
@@ -203,7 +203,7 @@ class _Run:
         finding = self._surface() or self._searched()
         if finding is None:
             return Outcome(self._proof("", self._lines()))
-        limit = time.monotonic() + min(self._settings.seconds, MOST_AFTER)
+        limit = time.monotonic() + min(self._settings.seconds, MAX_AFTER_SECONDS)
         finding = Shrinker(self._match, finding, limit, self._settings.modes).run()
         text = self._program(finding)
         words = f"{self._names()} differ: {sentences.full(finding)}\n\n{text}"
@@ -243,12 +243,14 @@ class _Run:
             wanted, unvaried = choices.combined(given), list[str]()
         else:
             wanted, unvaried = choices.guessed(*self._facts)
-        if len(wanted) > choices.MOST:
-            self._not_covered.append(f"{len(wanted) - choices.MOST} combinations of options")
+        if len(wanted) > choices.MAX_COMBINATIONS:
+            self._not_covered.append(
+                f"{len(wanted) - choices.MAX_COMBINATIONS} combinations of options"
+            )
         if unvaried:
             self._not_covered.append(f"other values of the options {', '.join(unvaried)}")
         played = []
-        for options in wanted[: choices.MOST]:
+        for options in wanted[: choices.MAX_COMBINATIONS]:
             refused = self._match.refusals(Case(options), 1)
             if not any(refused):
                 ours, theirs = self._match.ours.spaces, self._match.theirs.spaces
@@ -267,7 +269,7 @@ class _Run:
     def _lines(self) -> Lines:
         if not self._settings.coverage:
             return Lines("it was not asked for")
-        limit = time.monotonic() + MOST_AFTER
+        limit = time.monotonic() + MAX_AFTER_SECONDS
         return measure(self._mine, self._search.played, self._settings.timeout, limit)
 
     def _program(self, finding: Finding) -> str:
@@ -355,7 +357,7 @@ class _Run:
             assert seeds is not None
             found.append((seeds[0], [each[0] for each in actions]))
         archive = self._search.archive
-        last = list(archive.cells.values())[-MOST_SEQUENCES + 1 :]
+        last = list(archive.cells.values())[-MAX_SEQUENCES + 1 :]
         found += [(each.seed, list(each.actions)) for each in [*archive.longest[:1], *last]]
         return tuple(
             (int(seed), [np.asarray(each).tolist() for each in actions]) for seed, actions in found

@@ -24,7 +24,7 @@ from parallel_pool._workers.start import anonymous_file
 # seconds that a process has to start and to load a library
 START = 60.0
 # seconds that the system's timeouts can count, some of them as nanoseconds
-MOST_SECONDS = 1e9
+MAX_SECONDS = 1e9
 # lines of its stderr that a message repeats
 SHOWN_LINES = 12
 
@@ -61,7 +61,7 @@ class Remote:
             ValueError: the environment can't be loaded, or ends the process at once.
         """
         self._target, self._environment = target, environment or {}
-        self._timeout = min(timeout, MOST_SECONDS)
+        self._timeout = min(timeout, MAX_SECONDS)
         self._opened: tuple[Case, int] | None = None
         self._played: list[Event] = []
         self._begun: Sequence[Event] = ()

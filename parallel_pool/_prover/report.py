@@ -9,7 +9,7 @@ from parallel_pool._prover.lines import Lines
 from parallel_pool._prover.tally import Range, Tally
 
 # lines of the source that are named
-MOST_LINES = 60
+MAX_LINES = 60
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ def _lines_text(it: Lines) -> str:
     )
     if not it.missed:
         return text
-    named = [f"{number:5}  {line}" for number, line in it.missed[:MOST_LINES]]
+    named = [f"{number:5}  {line}" for number, line in it.missed[:MAX_LINES]]
     more = len(it.missed) - len(named)
     named += [f"and {more} more"] if more else []
     return f"{text}\nNever reached:\n\n```text\n" + "\n".join(named) + "\n```\n"

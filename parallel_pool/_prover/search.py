@@ -20,7 +20,7 @@ from parallel_pool._prover.tally import Tally
 # shares of the steps: sweeps over all settings, and one long run; the rest is for new states
 SWEEPS, LONG_RUN = 0.3, 0.3
 # steps of an environment in one sweep
-LEAST, MOST = 24, 400
+MIN_SWEEP_STEPS, MAX_SWEEP_STEPS = 24, 400
 # a time limit that ends episodes in every sweep
 SHORT_LIMIT = 9
 # environments of a round that looks for new states, steps that it adds, and columns that both
@@ -31,14 +31,14 @@ FEW_NEW = 24
 # rounds of our side alone before both sides play
 ROUNDS = 6
 # what a round costs at least, so that rounds end
-LEAST_COST = 250
+MIN_ROUND_COST = 250
 # steps that a continued sequence loses at most, and those before the end of an episode
 CUT = 16
 # environments and steps whose pictures are compared: a few first, as the time may run out, and
 # more at the end
 FIRST_PICTURES, LAST_PICTURES = (1, 4), (2, 12)
 # steps of the long run at most: they are drawn before it begins
-MOST_LONG = 1_000_000
+MAX_LONG_STEPS = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,9 @@ class Search:
         """Plays all settings with policies that do not search."""
         cases = self._cases()
         until = int(self.plan.steps * SWEEPS)
-        steps = min(max(until // (len(cases) * self.plan.num_envs), LEAST), MOST)
+        steps = min(
+            max(until // (len(cases) * self.plan.num_envs), MIN_SWEEP_STEPS), MAX_SWEEP_STEPS
+        )
         count = 0
         while count < len(cases) or self.match.steps < until:
             script = self._sweep(cases[count % len(cases)], count, steps)
@@ -177,11 +179,11 @@ class Search:
         """Plays one environment for long, without a reset by hand."""
         if self._is_late():
             return None
-        steps = min(int(self.plan.steps * LONG_RUN), MOST_LONG)
+        steps = min(int(self.plan.steps * LONG_RUN), MAX_LONG_STEPS)
         parts = []
-        for start in range(0, steps, MOST):
-            policy = policies.NAMES[start // MOST % len(policies.NAMES)]
-            parts.append(self._actions(policy, min(MOST, steps - start), 1))
+        for start in range(0, steps, MAX_SWEEP_STEPS):
+            policy = policies.NAMES[start // MAX_SWEEP_STEPS % len(policies.NAMES)]
+            parts.append(self._actions(policy, min(MAX_SWEEP_STEPS, steps - start), 1))
         case = Case(self.plan.combinations[0], self.plan.modes[0])
         segments = [(self._seeds(1), np.concatenate(parts))] if parts else []
         return self._play(of_segments(case, segments, "long run")) if segments else None
@@ -228,7 +230,7 @@ class Search:
                 script = self._of_columns(columns, mode)
                 if (found := self._play(script)) is not None:
                     return found
-            used += max(self.match.steps - before, LEAST_COST)
+            used += max(self.match.steps - before, MIN_ROUND_COST)
             count += 1
         return None
 

@@ -12,7 +12,7 @@ from parallel_pool._prover.program import place_text
 from parallel_pool._prover.script import Reset
 
 # characters of a whole field that are shown
-MOST_SHOWN = 600
+MAX_SHOWN_LETTERS = 600
 
 
 def one_line(finding: Finding) -> str:
@@ -88,4 +88,4 @@ def _float(value: Any) -> str:
 def _whole(value: Any) -> str:
     with np.printoptions(precision=17, threshold=40, linewidth=1000, floatmode="unique"):
         text = repr(value)
-    return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}..."
+    return text if len(text) <= MAX_SHOWN_LETTERS else f"{text[:MAX_SHOWN_LETTERS]}..."

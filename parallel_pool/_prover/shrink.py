@@ -17,13 +17,13 @@ from parallel_pool._prover.player import PROCESS
 from parallel_pool._prover.script import MODES, Case, Event, Reset, Script, Step, of_segments
 
 # tries and steps that shrinking takes at most; what ends the process costs a new one each time
-MOST_TRIES, MOST_STEPS, MOST_CRASHES = 150, 30_000, 12
+MAX_TRIES, MAX_STEPS, MAX_CRASHES = 150, 30_000, 12
 # steps for which the actions of one episode are tried with other seeds, and most seeds
 EPISODES, OTHER_SEEDS = 3000, 64
 # runs of actions that are simplified one by one
-MOST_RUNS = 24
+MAX_RUNS = 24
 # times the steps of a long script that may be played in any case
-LEAST_PLAYS = 6
+MIN_PLAYS = 6
 
 
 class Shrinker:
@@ -37,10 +37,10 @@ class Shrinker:
     def __init__(self, match: Match, found: Finding, deadline: float, modes: Sequence[str]) -> None:
         self.best, self.tries = found, 0
         self._mode, self._space = modes[0], match.theirs.spaces[1]
-        self._most_steps = max(MOST_STEPS, LEAST_PLAYS * found.script.steps)
+        self._most_steps = max(MAX_STEPS, MIN_PLAYS * found.script.steps)
         self._match, self._deadline = match, deadline
         self._steps = match.steps
-        self._most = MOST_CRASHES if found.difference.kind == PROCESS else MOST_TRIES
+        self._most = MAX_CRASHES if found.difference.kind == PROCESS else MAX_TRIES
 
     def run(self) -> Finding:
         """Returns the simplest script that was found."""
@@ -149,7 +149,7 @@ class Shrinker:
     def _fewer_events(self) -> None:
         """Delta debugging: leaves out runs of events, shorter ones each time."""
         size = (len(self.best.script.events) - 1) // 2
-        least = max(size // MOST_RUNS, 1)
+        least = max(size // MAX_RUNS, 1)
         while size >= least:
             # the first event stays: it has the seeds
             at = 1
@@ -166,7 +166,7 @@ class Shrinker:
         simple = policies.simplest(self._space)
         size = max(len(self.best.script.events) // 2, 1)
         # of many actions single ones are not worth a try each
-        least = max(size // MOST_RUNS, 1)
+        least = max(size // MAX_RUNS, 1)
         while size >= least:
             for at in range(1, len(self.best.script.events), size):
                 script = self.best.script

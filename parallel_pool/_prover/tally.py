@@ -16,7 +16,7 @@ from parallel_pool._prover.player import ERROR, PROCESS, Result
 from parallel_pool._prover.script import Reset, Script
 
 # components of an observation whose ranges are told apart
-MOST_COMPONENTS = 32
+MAX_COMPONENTS = 32
 
 
 @dataclass
@@ -140,7 +140,7 @@ class Tally:
                 # texts have no range
                 continue
             flat = stacked.reshape(len(stacked), -1).astype(np.float64)
-            if flat.shape[1] > MOST_COMPONENTS:
+            if flat.shape[1] > MAX_COMPONENTS:
                 self.observations.setdefault(name, Range()).add(flat)
                 continue
             for at in range(flat.shape[1]):
@@ -155,5 +155,5 @@ class Tally:
             self.actions.update(dict(zip(values.tolist(), counts.tolist(), strict=True)))
             return
         flat = taken.reshape(len(taken), -1).astype(np.float64)
-        for at in range(min(flat.shape[1], MOST_COMPONENTS)):
+        for at in range(min(flat.shape[1], MAX_COMPONENTS)):
             self.action_ranges.setdefault(f"action[{at}]", Range()).add(flat[:, at])

@@ -79,7 +79,7 @@ class Native:
         return self.file or self.name
 
     @cached_property
-    def env_id(self) -> str:
+    def task_id(self) -> str:
         """The id, under which it is loaded into this process at first use.
 
         Raises:
@@ -119,7 +119,7 @@ class Native:
         """Returns the translation of the class in a file in Python."""
         from parallel_pool._translator import load
 
-        made = {each.env_id: each for each in load.translate_file(Path(self.file))}
+        made = {each.task_id: each for each in load.translate_file(Path(self.file))}
         names = [key for key, each in made.items() if self.name in ("", key, each.cls.__name__)]
         return made[_only(names, self.file)]
 
@@ -135,7 +135,7 @@ class Native:
 
     def facts(self) -> Facts:
         """Returns what the definition says; it is loaded before."""
-        definition = registry.find(self.env_id)
+        definition = registry.find(self.task_id)
         # all options have their defaults
         envs = self.make(Case(), 1)
         try:
@@ -163,7 +163,7 @@ class Native:
         if case.pictures:
             settings["render_mode"] = RENDER_MODE
         return make_vec(
-            self.env_id,
+            self.task_id,
             num_envs,
             backend="native",
             num_threads=1,
@@ -187,14 +187,14 @@ class Reference:
     """An environment in Python.
 
     Attributes:
-        env_id: Gymnasium's; "": it is a class or a function.
+        task_id: Gymnasium's; "": it is a class or a function.
         make_one: the class or the function that makes one environment.
         limit: steps of an episode of a class.
         folder, module, name: where a program finds the class; the name is "" if it can't. A folder
             that is not "" must be on the path.
     """
 
-    env_id: str = ""
+    task_id: str = ""
     make_one: Any = None
     limit: int | None = field(default=None, compare=False)
     folder: str = ""
@@ -204,21 +204,21 @@ class Reference:
     @property
     def place(self) -> str:
         """Where it is, for messages."""
-        return self.env_id or self.name
+        return self.task_id or self.name
 
     @property
     def is_gymnasiums(self) -> bool:
         """Whether every process finds it, because it is Gymnasium's own."""
-        found = _gymnasium_ids().get(self.env_id)
+        found = _gymnasium_ids().get(self.task_id)
         return found is not None and str(found.entry_point).startswith("gymnasium.envs.")
 
     def facts(self) -> Facts:
         """Returns what an environment says."""
         env = self.single(Case())
         try:
-            has_spec = bool(self.env_id)
+            has_spec = bool(self.task_id)
             return Facts(
-                self.env_id or getattr(self.make_one, "__name__", "a function"),
+                self.task_id or getattr(self.make_one, "__name__", "a function"),
                 env.observation_space,
                 env.action_space,
                 limit=env.spec.max_episode_steps if has_spec else self.limit,
@@ -237,10 +237,10 @@ class Reference:
         settings: dict[str, Any] = {**case.options}
         if case.pictures:
             settings["render_mode"] = RENDER_MODE
-        if self.env_id:
+        if self.task_id:
             if case.limit is not None:
                 settings["max_episode_steps"] = case.limit
-            return gymnasium.make(self.env_id, disable_env_checker=True, **settings)
+            return gymnasium.make(self.task_id, disable_env_checker=True, **settings)
         env = self.make_one(**settings)
         limit = self.limit if case.limit is None else case.limit
         return env if limit is None else gymnasium.wrappers.TimeLimit(env, limit)
@@ -300,26 +300,26 @@ def reference(against: Any) -> Native | Reference:
     if name and against not in _gymnasium_ids():
         return _in_module(file, name)
     if against in _gymnasium_ids() and not _is_loaded(against):
-        return Reference(env_id=against)
+        return Reference(task_id=against)
     return _of_id(against)
 
 
 def _of_id(text: str) -> Native:
-    env_id = registry.find(text).id
-    origin = registry.origins_by_id.get(env_id)
-    if origin is None and env_id in registry.loaded_by_id:
+    task_id = registry.find(text).id
+    origin = registry.origins_by_id.get(task_id)
+    if origin is None and task_id in registry.loaded_by_id:
         raise ValueError(
-            f"{quote(env_id)} mixes environments, and no other process knows it: compare each of"
+            f"{quote(task_id)} mixes environments, and no other process knows it: compare each of"
             " them"
         )
-    return Native("", env_id, origin=origin)
+    return Native("", task_id, origin=origin)
 
 
-def _is_loaded(env_id: str) -> bool:
+def _is_loaded(task_id: str) -> bool:
     """Returns whether Gymnasium knows an id because this process has loaded it."""
     from parallel_pool._apis.common.gymnasium_ids import is_native
 
-    return env_id in registry.origins_by_id and is_native(_gymnasium_ids()[env_id])
+    return task_id in registry.origins_by_id and is_native(_gymnasium_ids()[task_id])
 
 
 def split(text: str) -> tuple[str, str]:

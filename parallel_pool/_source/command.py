@@ -48,7 +48,7 @@ def new(options: argparse.Namespace) -> int:
     """Writes a start; returns the exit status."""
     path: Path = options.file
     try:
-        env_id = start.write(path, options.mujoco)
+        task_id = start.write(path, options.mujoco)
     except (SourceError, MissingDependencyError) as error:
         return refuse(error)
     except FileExistsError:
@@ -58,8 +58,8 @@ def new(options: argparse.Namespace) -> int:
     name = named(path)
     next_line = f"python -m parallel_pool check {name}"
     if options.mujoco is not None and path.suffix == start.PYTHON_SUFFIX:
-        next_line = f"parallel_pool.mujoco_batch.BatchVectorEnv({env_id}, 1024)"
-    print(f"{name} defines {env_id}. Next:\n    {next_line}")
+        next_line = f"parallel_pool.mujoco_batch.BatchVectorEnv({task_id}, 1024)"
+    print(f"{name} defines {task_id}. Next:\n    {next_line}")
     return 0
 
 

@@ -56,10 +56,10 @@ def load_built(source: Path, built: Path, origin: Path | None = None) -> list[st
         definition, library = registry.open_library(built, name)
         found[registry.Origin(definition.id, library, name, where)] = definition
     ids = [origin.id for origin in found]
-    for env_id in ids:
-        if ids.count(env_id) > 1:
+    for task_id in ids:
+        if ids.count(task_id) > 1:
             raise SourceError(
-                f"{named(source)} defines {quote(env_id)} twice: choose another id for one"
+                f"{named(source)} defines {quote(task_id)} twice: choose another id for one"
             )
     registry.add(found)
     return ids

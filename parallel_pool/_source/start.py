@@ -38,15 +38,15 @@ def write(path: Path, model: Path | None = None) -> str:
     if path.suffix == PYTHON_SUFFIX:
         return _write_python(path)
     cpp = toolchain.is_cpp(path)
-    identifier, env_id = names(path.stem)
+    identifier, task_id = names(path.stem)
     suffix = ".cpp" if cpp else ".c"
     parts = {
         f"pp_env_{IDENTIFIER}": f"pp_env_{identifier}",
-        ID: env_id,
+        ID: task_id,
         f"{IDENTIFIER}{suffix}": named(path.name),
     }
     _write(path, _filled(f"start{suffix}", parts))
-    return env_id
+    return task_id
 
 
 def _write_robot(path: Path, model: Path) -> str:
@@ -72,16 +72,16 @@ def _write_robot(path: Path, model: Path) -> str:
 
 
 def _write_c_robot(path: Path, model: Path, shown: str) -> str:
-    identifier, env_id = names(path.stem)
+    identifier, task_id = names(path.stem)
     parts = {
         '_MODEL "MODEL"': f'_MODEL "{shown}"',
         "of MODEL must": f"of {named(model.name)} must",
         "pp_env_my_robot": f"pp_env_{identifier}",
-        "mine/MyRobot-v0": env_id,
+        "mine/MyRobot-v0": task_id,
         "my_robot.c": named(path.name),
     }
     _write(path, _filled("start_robot.c", {**parts, **robot_header.start_parts(model)}))
-    return env_id
+    return task_id
 
 
 def _write_python_robot(path: Path, model: Path, shown: str) -> str:

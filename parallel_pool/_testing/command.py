@@ -89,7 +89,7 @@ def check_python(path: Path, options: Mapping[str, Any], timeout: float) -> int:
         translator.load_translated(made)
         try:
             twins.compare(
-                *(made.cls, made.env_id),
+                *(made.cls, made.task_id),
                 limit=made.limit,
                 options=options,
                 native_options=options,

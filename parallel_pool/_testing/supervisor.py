@@ -22,7 +22,7 @@ from parallel_pool._testing.messages import LOAD, Job
 from parallel_pool._workers.start import anonymous_file
 
 # seconds that the system's timeouts can count, some of them as nanoseconds
-MOST_SECONDS = 1e9
+MAX_SECONDS = 1e9
 # seconds in which the child must report that it has begun
 START = 60.0
 NO_START = f"the process of the checks has not begun within {START:g} s: the machine is very busy"
@@ -135,7 +135,7 @@ def _follow(
         all were done. The check is "" if the process has not begun with any.
     """
     check, rest, is_done = "", b"", False
-    timeout = min(timeout, MOST_SECONDS)
+    timeout = min(timeout, MAX_SECONDS)
     # until the first report Python starts, which the environment can't make faster
     deadline = time.monotonic() + max(timeout, START)
     while True:

@@ -24,7 +24,7 @@ MIN_SPEED_SHARE = 0.98
 # environments that take at least this share of the time leave nothing to advise on
 MAX_ENV_SHARE = 0.7
 # part of the time that a loop over compiled environments takes at least
-LEAST_OUTSIDE = 0.02
+MIN_OUTSIDE_SHARE = 0.02
 # If a worker waits for a core for more than this part of the time, and other threads of the program
 # have one for more than that, they are the cause.
 MIN_LOST_SHARE, MIN_TAKEN_SHARE = 0.1, 0.1
@@ -36,7 +36,7 @@ WAKE = 80e-6
 # samples of an environment's steps
 SAMPLES = 200
 # steps of an environment that are simulated for a prediction, if there are not too many in all
-SIMULATED, MOST_SIMULATED = 50, 20_000
+SIMULATED, MAX_SIMULATED = 50, 20_000
 
 
 class Advice(NamedTuple):
@@ -160,7 +160,7 @@ def predict(model: Model, num_threads: int, batch_size: int) -> float:
     is_async = batch_size < num_envs
     simulation = Simulation(model, num_threads)
     batch: list[int] = list(range(num_envs))
-    batches = max(20, min(SIMULATED * num_envs, MOST_SIMULATED) // batch_size)
+    batches = max(20, min(SIMULATED * num_envs, MAX_SIMULATED) // batch_size)
     now = 0.0
     for _ in range(batches):
         simulation.send(now, batch)
@@ -217,7 +217,7 @@ def advise(report: Report) -> Advice:
     translation = report.translation
     if translation and translation.cure:
         # the loop then takes what it takes outside of calls, or little more
-        gain = 1 / max(own, LEAST_OUTSIDE)
+        gain = 1 / max(own, MIN_OUTSIDE_SHARE)
         return Advice(
             f"Calls take {1 - own:.0%}, and these environments can be compiled to C, with the same"
             f" results: {translation.cure}; the loop is expected to be up to {gain:.3g} times as"

@@ -28,7 +28,7 @@ from parallel_pool._tracing.record import (
 )
 
 # environments that the report lists
-SLOWEST = 4
+MAX_LISTED_ENVS = 4
 # A batch has a straggler if one thread alone works for such a part of the call that waits for it.
 STRAGGLING = 0.25
 # a part of the batches, or of the time, that is not worth a line
@@ -344,7 +344,7 @@ class Report:
         if self.env_times:
             slowest = ", ".join(
                 f"{each.env_id}: {each.mean:.3g} ms (at most {each.longest:.3g})"
-                for each in self.env_times[:SLOWEST]
+                for each in self.env_times[:MAX_LISTED_ENVS]
             )
             lines.append(f"  slowest environments: {slowest}")
         found = self.stragglers

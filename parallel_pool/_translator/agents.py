@@ -35,7 +35,7 @@ OBSERVED, REWARDED, TERMINATION, TRUNCATION, TRUNCATED, TOLD = (
     f"PP_GIVEN_{each}"
     for each in ("OBS", "REWARD", "TERMINATION", "TRUNCATION", "TRUNCATED", "INFO")
 )
-MOST_INFOS = 32
+MAX_INFOS = 32
 
 
 class Definition(definition.Definition):
@@ -386,8 +386,8 @@ class Definition(definition.Definition):
         field, value = self.infos.find(body, key, value, is_reset)
         field.on_step = field.on_reset = True
         at = list(self.infos.fields).index(key) - len(MARKS)
-        if at >= MOST_INFOS:
-            raise body.refuse(f"more than {MOST_INFOS} infos of agents are not translated")
+        if at >= MAX_INFOS:
+            raise body.refuse(f"more than {MAX_INFOS} infos of agents are not translated")
         self._write_of(body, field, player, value)
         self._mark(body, player, f"INT64_C(1) << (PP_GIVEN_INFOS + {at})")
 

@@ -83,7 +83,7 @@ WITHOUT_MEMORY = (Bound, Flat, Functions, Lambda, Method, Rng, SeedArgument, Spa
 
 NEGATIVE = "negative dimensions are not allowed"
 # bytes of the variables of a function on the stack, and of one that calls itself
-MOST_ON_STACK, MOST_RECURSIVE = 16384, 1024
+MAX_STACK_BYTES, MAX_RECURSIVE_BYTES = 16384, 1024
 
 
 class Body:
@@ -988,7 +988,7 @@ class Body:
         total = sum(sizes.values())
         found = []
         for name in sorted(sizes, key=lambda name: -sizes[name]):
-            if total <= (MOST_RECURSIVE if self.is_recursive else MOST_ON_STACK):
+            if total <= (MAX_RECURSIVE_BYTES if self.is_recursive else MAX_STACK_BYTES):
                 break
             total -= sizes[name]
             found.append(name)

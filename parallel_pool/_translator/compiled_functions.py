@@ -46,9 +46,9 @@ if TYPE_CHECKING:
     from parallel_pool._translator.program import Program
 
 # kinds of one function, for the arguments that it is called with
-MOST_FORMS = 24
+MAX_FORMS = 24
 # bytes of an argument that is copied into a call
-LARGEST_ARGUMENT = 65536
+MAX_ARGUMENT_BYTES = 65536
 
 
 @dataclass
@@ -242,7 +242,7 @@ class CompiledFunctions:
         if isinstance(value, (Span, Flat)):
             raise body.refuse("this can't be given to a function: make a list of it")
         of = storage.kept(body.unbounded(value))
-        if self.program.types.bytes.get(self.program.types.c(of), 0) > LARGEST_ARGUMENT:
+        if self.program.types.bytes.get(self.program.types.c(of), 0) > MAX_ARGUMENT_BYTES:
             raise body.refuse(
                 f"{name} is {of}, too much to be copied into a call: give its arrays one by one, or"
                 " keep it in self"
@@ -287,7 +287,7 @@ class CompiledFunctions:
         self, function: Function, arguments: dict[str, Value], forms: list[Any], key: Any
     ) -> Compiled:
         same = [each for each in self._compiled if each[:3] == key[:3]]
-        if len(same) > MOST_FORMS:
+        if len(same) > MAX_FORMS:
             raise Refusal(f"{function.name}() is called with too many kinds of arguments")
         name = self._function_names.setdefault(
             key, self.program.name(f"f_{function.name.strip('_')}")

@@ -24,7 +24,7 @@ from parallel_pool._translator import (
 )
 from parallel_pool._translator.body import Body
 from parallel_pool._translator.containers import c_text
-from parallel_pool._translator.fields import DTYPES, MOST_AXES, Field, has_discretes, leaves
+from parallel_pool._translator.fields import DTYPES, MAX_AXES, Field, has_discretes, leaves
 from parallel_pool._translator.file_text import TEXT
 from parallel_pool._translator.infos import GIVEN, Infos, is_text
 from parallel_pool._translator.program import Program
@@ -57,7 +57,7 @@ from parallel_pool._translator.values import (
 )
 
 # letters of a step that is compiled twice: for runs of which all rows are wanted, and for others
-LARGEST_TWICE = 30_000
+MAX_TWICE_LETTERS = 30_000
 
 
 @dataclass
@@ -88,13 +88,13 @@ class Definition:
     def __init__(
         self,
         template: Template,
-        env_id: str,
+        task_id: str,
         infos: Infos,
         reset_options: ResetOptions,
         shown: tuple[ast.expr | None, ...],
     ) -> None:
         self.template = template
-        self.env_id = env_id
+        self.task_id = task_id
         self.program = Program(template, reset_options)
         self.infos = infos
         # the action as a value, its C type, and its pp_field
@@ -135,8 +135,8 @@ class Definition:
         if item is None or item.dtype.name not in DTYPES:
             raise Refusal(f"observations of {space.dtype} are not translated")
         shape = tuple(space.shape or ())
-        if len(shape) > MOST_AXES:
-            raise Refusal(f"observations of more than {MOST_AXES} axes are not translated")
+        if len(shape) > MAX_AXES:
+            raise Refusal(f"observations of more than {MAX_AXES} axes are not translated")
         return Field(name, key, item, shape, space)
 
     def _write_observation(self, body: Body, value: Value) -> None:
@@ -488,7 +488,7 @@ class Definition:
         forms = {name: layout.form(of, classes.name_of) for name, of in template.state.items()}
         shared, constants = self._shared_members()
         tables = [*program.tables.lines, *program.texts.lines()]
-        symbol = "pp_env_" + re.sub(r"\W", "_", self.env_id).lower()
+        symbol = "pp_env_" + re.sub(r"\W", "_", self.task_id).lower()
         source, _ = reader.place_of(template.cls)
         about = {
             "file": source,
@@ -508,7 +508,7 @@ class Definition:
             "why_none": asked.why_none,
         }
         text = TEXT.format(
-            id=self.env_id,
+            id=self.task_id,
             file=c_text(source.rpartition("/")[2]),
             distributions='#include "base/distributions.h"\n'
             if program.needs_distributions
@@ -541,7 +541,7 @@ class Definition:
             num_options=len(defaults) + 2,
             about=c_text(json.dumps(about)),
             symbol=symbol,
-            c_id=c_text(self.env_id),
+            c_id=c_text(self.task_id),
             action_field=action_field,
             num_players=max(1, self.num_players),
             players=players,
@@ -690,7 +690,7 @@ class Definition:
 
     def _whole(self, text: str) -> str:
         """Returns the lines of step_many for runs all of whose rows are wanted."""
-        if len(text) > LARGEST_TWICE:
+        if len(text) > MAX_TWICE_LETTERS:
             return ""
         has_all = " && ".join(f"run->fields[{i}]" for i in range(self._num_fields()))
         return f"  if ({has_all}) return step_rows(shared, run, true);\n"

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
 
 # items of a comprehension that is written out
-MOST_WRITTEN = 16
+MAX_WRITTEN = 16
 
 
 def translate(body: Body, tree: ast.expr) -> Value:
@@ -488,7 +488,7 @@ def unrolled(body: Body, tree: Any) -> Tup | None:
         return None
     over = body.value(part.iter)
     items = body.items(body.plain(over))
-    if items is None or len(items) > MOST_WRITTEN:
+    if items is None or len(items) > MAX_WRITTEN:
         return None
     kept = dict(body.names)
     found: list[Value] = []
@@ -508,7 +508,7 @@ def _dictcomp(body: Body, tree: ast.DictComp) -> Value:
     tree = scoped(body, tree)
     part = tree.generators[0]
     items = body.items(body.plain(body.value(part.iter)))
-    is_short = items is not None and len(items) <= MOST_WRITTEN
+    is_short = items is not None and len(items) <= MAX_WRITTEN
     if items is not None and is_short and len(tree.generators) == 1 and not part.ifs:
         keys: list[Any] = []
         values: list[Value] = []

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from parallel_pool._translator.types import Number
 
 # PP_MAX_NDIM
-MOST_AXES = 4
+MAX_AXES = 4
 DTYPES = {
     "bool": "PP_BOOL",
     "uint8": "PP_UINT8",

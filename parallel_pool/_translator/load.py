@@ -19,7 +19,7 @@ from parallel_pool._translator.refusal import Refusal
 from parallel_pool.errors import SourceError
 
 # programs that are kept, of some 30 KB each
-MOST_KEPT = 1000
+MAX_KEPT_PROGRAMS = 1000
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Translated:
 
     Attributes:
         cls: the class.
-        env_id: its id.
+        task_id: its id.
         limit: the time limit with which Gymnasium knows it; None: none.
         path: the C file.
         symbol: of the definition in it.
@@ -37,7 +37,7 @@ class Translated:
     """
 
     cls: type
-    env_id: str
+    task_id: str
     limit: int | None
     path: Path
     symbol: str
@@ -87,10 +87,10 @@ def load_source(path: str | os.PathLike[str]) -> list[str]:
     source = Path(os.fsdecode(path))
     if source.suffix != ".py":
         return load.load_source(source)
-    return [env_id for each in translate_file(source) for env_id in load_translated(each)]
+    return [task_id for each in translate_file(source) for task_id in load_translated(each)]
 
 
-def compile(cls: type, /, env_id: str | None = None, **options: Any) -> list[str]:
+def compile(cls: type, /, task_id: str | None = None, **options: Any) -> list[str]:
     """Translates a class of environments from Python to C, compiles and loads it.
 
     The class stays as it is: plain Python, the form to debug, and the reference whose results the
@@ -103,7 +103,7 @@ def compile(cls: type, /, env_id: str | None = None, **options: Any) -> list[str
         cls: a class that inherits from `gymnasium.Env`, in a file. `gymnasium.Env.reset` seeds
             `self.np_random`, which is the only source of random numbers. Or one that inherits from
             `pettingzoo.ParallelEnv`, whose `reset` makes a generator of its seed.
-        env_id: the id; None: that under which Gymnasium knows the class, or the class's name with
+        task_id: the id; None: that under which Gymnasium knows the class, or the class's name with
             "-v0".
         **options: arguments of `__init__` that the id shall have, besides the defaults.
 
@@ -128,7 +128,7 @@ def compile(cls: type, /, env_id: str | None = None, **options: Any) -> list[str
             f"cls={quote(cls)} is {a_type(cls)}: give a class of gymnasium.Env's, or of"
             " pettingzoo.ParallelEnv's"
         )
-    return load_translated(_translate(cls, env_id, options))
+    return load_translated(_translate(cls, task_id, options))
 
 
 def translate_file(path: Path) -> list[Translated]:
@@ -148,14 +148,14 @@ def translate_file(path: Path) -> list[Translated]:
     return [_translate(cls, None, {}) for cls in classes]
 
 
-def _translate(cls: type, env_id: str | None, options: dict[str, Any]) -> Translated:
+def _translate(cls: type, task_id: str | None, options: dict[str, Any]) -> Translated:
     found_id, limit, threshold = _registered(cls)
-    return translate(cls, env_id or found_id, limit, threshold, options)
+    return translate(cls, task_id or found_id, limit, threshold, options)
 
 
 def translate(
     cls: type,
-    env_id: str,
+    task_id: str,
     limit: int | None,
     threshold: float | None,
     options: dict[str, Any],
@@ -164,7 +164,7 @@ def translate(
 
     Args:
         cls: the class.
-        env_id: the id.
+        task_id: the id.
         limit: the id's steps of an episode; None: no limit.
         threshold: the id's return at which the task counts as solved.
         options: arguments of the constructor that the id shall have, besides the defaults.
@@ -177,12 +177,12 @@ def translate(
     for name, value in options.items():
         _check_kept(cls, name, value)
     try:
-        made = translation.translate(cls, env_id, limit, threshold, options)
+        made = translation.translate(cls, task_id, limit, threshold, options)
     except Refusal as refusal:
         raise SourceError(str(refusal)) from None
     file = Path(made.about["file"])
     return Translated(
-        cls, env_id, limit, _write(made.symbol, made.text), made.symbol, file, options
+        cls, task_id, limit, _write(made.symbol, made.text), made.symbol, file, options
     )
 
 
@@ -214,7 +214,7 @@ def load_translated(made: Translated, library: Path | None = None) -> list[str]:
         SourceError: it does not compile, or does not return what the class returns.
     """
     library = library or cache.build(made.path).library
-    files.classes_by_id[made.env_id] = made.cls
+    files.classes_by_id[made.task_id] = made.cls
     definition, _ = registry.open_library(library, made.symbol)
     marker = made.path.with_suffix(".verified")
     verification.verify(made.cls, definition, made.options, marker)
@@ -275,7 +275,7 @@ def _prune(folder: Path) -> None:
     for path in folder.glob("*.c"):
         with contextlib.suppress(OSError):
             dated.append((path.stat().st_mtime_ns, path))
-    for _, path in sorted(dated, reverse=True)[MOST_KEPT:]:
+    for _, path in sorted(dated, reverse=True)[MAX_KEPT_PROGRAMS:]:
         for each in (path.with_suffix(".verified"), path):
             with contextlib.suppress(OSError):
                 each.unlink()

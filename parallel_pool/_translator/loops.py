@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from parallel_pool._translator.body import Body
 
 # passes over a loop until the types of its variables are found
-MOST_PASSES = 8
+MAX_PASSES = 8
 # items of a loop that is written out, as they have different types
-MOST_UNROLLED = 64
+MAX_UNROLLED = 64
 # items of one that is written out, as its statements need to know them
-MOST_REPEATED = 16
+MAX_REPEATED = 16
 
 Way = Callable[[], None]
 
@@ -153,7 +153,7 @@ def iterate(
         # what the items are may be known if the loop is written out
         kept.restore(body)
         items = _known_items(body, over)
-        if items is None or len(items) > MOST_REPEATED:
+        if items is None or len(items) > MAX_REPEATED:
             raise
         _unroll(body, label, items, begin, inside)
     _or_else(body, label, orelse or [])
@@ -218,7 +218,7 @@ def _rolled(
         items = body.items(over)
         if items is None:
             raise body.refuse(f"{over.type} can't be looped over")
-        if len(items) > MOST_UNROLLED:
+        if len(items) > MAX_UNROLLED:
             raise body.refuse(
                 f"a loop over {len(items)} items of different types is not translated"
             )
@@ -492,7 +492,7 @@ def around(body: Body, label: str, head: str, before: Way, inside: Way, exits: b
     entry, indent, mark = dict(body.names), body.indent, aliasing.mark(body)
     header = dict(entry)
     start = len(body.lines)
-    for _ in range(MOST_PASSES):
+    for _ in range(MAX_PASSES):
         del body.lines[start:]
         body.names, body.alive, body.indent = dict(entry), True, indent
         body.convert(header)

@@ -22,7 +22,7 @@ from parallel_pool._translator import classes, files
 from parallel_pool._translator.equality import is_equal
 
 # pools whose constants are remembered
-MOST_KEPT = 64
+MAX_KEPT_POOLS = 64
 
 
 class Changed(ValueError):
@@ -105,14 +105,14 @@ def _about_text(definition: Definition) -> str:
     return ffi.string(ffi.cast("const char *", definition.raw.data)).decode()
 
 
-@functools.lru_cache(maxsize=MOST_KEPT)
+@functools.lru_cache(maxsize=MAX_KEPT_POOLS)
 def _parsed(about_text: str) -> Mapping[str, Any]:
     about: dict[str, Any] = json.loads(about_text)
     return about
 
 
-def _class(env_id: str, about: Mapping[str, Any]) -> Any:
-    found = files.classes_by_id.get(env_id)
+def _class(task_id: str, about: Mapping[str, Any]) -> Any:
+    found = files.classes_by_id.get(task_id)
     return found or classes.find(f"{about['module']}:{about['class']}", about["file"])
 
 
@@ -122,27 +122,27 @@ def _changed(about: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, An
     return {name: given[name] for name in usual if given.get(name, usual[name]) != usual[name]}
 
 
-@functools.lru_cache(maxsize=MOST_KEPT)
-def _constants(env_id: str, about_text: str, given: tuple[tuple[str, Any], ...]) -> bytes:
+@functools.lru_cache(maxsize=MAX_KEPT_POOLS)
+def _constants(task_id: str, about_text: str, given: tuple[tuple[str, Any], ...]) -> bytes:
     """Returns the bytes of the constants, as an environment with these options has them.
 
     Raises:
         ValueError: with these options, the program would be another one.
     """
     about = _parsed(about_text)
-    cls = _class(env_id, about)
+    cls = _class(task_id, about)
     changed = _changed(about, dict(given))
     try:
         env = cls(**{**about["fixed"], **changed})
         if changed:
-            _check_same(env_id, about, cls(**about["fixed"]), env, changed)
+            _check_same(task_id, about, cls(**about["fixed"]), env, changed)
         env.reset(seed=0)
     except Exception as error:
         if isinstance(error, Changed):
             raise
-        shown = ", ".join(f"{name}={value!r}" for name, value in given)
+        shown = ", ".join(f"{name}={quote(value)}" for name, value in given)
         raise ValueError(
-            f"{quote(env_id)}: {about['class']}({shown}) fails in Python:"
+            f"{quote(task_id)}: {about['class']}({shown}) fails in Python:"
             f" {type(error).__name__}: {error}"
         ) from error
     parts: list[bytes] = []
@@ -157,27 +157,27 @@ def _constants(env_id: str, about_text: str, given: tuple[tuple[str, Any], ...])
 
 
 def _check_same(
-    env_id: str, about: Mapping[str, Any], usual: Any, env: Any, changed: Mapping[str, Any]
+    task_id: str, about: Mapping[str, Any], usual: Any, env: Any, changed: Mapping[str, Any]
 ) -> None:
     """Raises ValueError if options change more than numbers and arrays of the same shape."""
     for name in about["frozen"]:
         if not is_equal(getattr(usual, name, None), getattr(env, name, None)):
-            _refuse(env_id, about, changed, name)
+            _refuse(task_id, about, changed, name)
     for name, _, shape in about["layout"]:
         if shape is not None and list(np.shape(getattr(env, name, ()))) != shape:
-            _refuse(env_id, about, changed, name)
+            _refuse(task_id, about, changed, name)
     for name in about["divisors"]:
         if not getattr(env, name):
-            _refuse(env_id, about, changed, name)
+            _refuse(task_id, about, changed, name)
     for name in about["initial"]:
         if not is_equal(vars(usual).get(name), vars(env).get(name)):
-            _refuse(env_id, about, changed, name)
+            _refuse(task_id, about, changed, name)
 
 
-def _refuse(env_id: str, about: Mapping[str, Any], changed: Mapping[str, Any], name: str) -> None:
+def _refuse(task_id: str, about: Mapping[str, Any], changed: Mapping[str, Any], name: str) -> None:
     given = ", ".join(f"{key}={value!r}" for key, value in changed.items())
     raise Changed(
-        f"{quote(env_id)} was translated for another self.{name} than {given} gives:"
+        f"{quote(task_id)} was translated for another self.{name} than {given} gives:"
         f" parallel_pool.compile({about['class']}, {given}) translates it for these"
     )
 

@@ -23,7 +23,7 @@ from parallel_pool._translator.refusal import Refusal
 from parallel_pool._translator.template import CHANGING
 
 # objects of an environment whose classes are looked for
-MOST_OBJECTS = 4096
+MAX_OBJECTS = 4096
 PURE_BUILTINS = (
     *(abs, all, any, bool, dict, divmod, enumerate, float, frozenset, int, isinstance, len, list),
     *(
@@ -141,7 +141,7 @@ def classes(cls: type, env: Any) -> list[type]:
     for function in reader.methods(cls):
         found.update((each, None) for each in function.names.values() if _is_of_objects(each))
     waiting, seen = list(vars(env).values()), set[int]()
-    while waiting and len(seen) < MOST_OBJECTS:
+    while waiting and len(seen) < MAX_OBJECTS:
         value = waiting.pop()
         if id(value) not in seen:
             seen.add(id(value))
@@ -157,9 +157,9 @@ def _is_of_objects(value: Any) -> bool:
 
 def _parts(value: Any) -> list[Any]:
     if isinstance(value, (list, tuple, set, frozenset, deque)):
-        return list(itertools.islice(value, MOST_OBJECTS))
+        return list(itertools.islice(value, MAX_OBJECTS))
     if isinstance(value, dict):
-        return list(itertools.islice(value.values(), MOST_OBJECTS))
+        return list(itertools.islice(value.values(), MAX_OBJECTS))
     if not records.is_object(value):
         return []
     return records.parts(value)

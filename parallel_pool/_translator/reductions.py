@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from parallel_pool._translator.body import Body
 
 # elements that NumPy adds at once, of a part of an array
-LARGEST_PART = 8192
+MAX_PART_ELEMENTS = 8192
 
 
 def check_size(body: Body, array: Arr) -> None:
@@ -24,9 +24,9 @@ def check_size(body: Body, array: Arr) -> None:
     size = " * ".join(str(dim) for dim in array.dims)
     text = "the sum of a part of so large an array is not translated: write .copy() before"
     known = [dim for dim in array.dims if isinstance(dim, int)]
-    if len(known) == len(array.dims) and int(np.prod(known)) <= LARGEST_PART:
+    if len(known) == len(array.dims) and int(np.prod(known)) <= MAX_PART_ELEMENTS:
         return
-    body.check(f"{size} <= {LARGEST_PART}", "NotImplementedError", text)
+    body.check(f"{size} <= {MAX_PART_ELEMENTS}", "NotImplementedError", text)
 
 
 def sum_of(body: Body, array: Arr, axis: int | None = None, of: Number | None = None) -> Value:

@@ -133,13 +133,13 @@ def _varied_id(spec: EnvSpec, options: Mapping[str, Any]) -> str:
 
 
 def _compiled(
-    cls: type[gymnasium.Env[Any, Any]], spec: EnvSpec, env_id: str, options: dict[str, Any]
+    cls: type[gymnasium.Env[Any, Any]], spec: EnvSpec, task_id: str, options: dict[str, Any]
 ) -> Definition:
     """Returns the translation with an id; makes it if there is none of this class."""
-    if files.classes_by_id.get(env_id) is not cls:
+    if files.classes_by_id.get(task_id) is not cls:
         limit, threshold = spec.max_episode_steps, spec.reward_threshold
-        load.load_translated(load.translate(cls, env_id, limit, threshold, options))
+        load.load_translated(load.translate(cls, task_id, limit, threshold, options))
         # as Gymnasium's registry has it, which may name a module that only imports the class
         if isinstance(spec.entry_point, str):
-            registry.entry_points_by_id[env_id] = spec.entry_point
-    return registry.find(env_id)
+            registry.entry_points_by_id[task_id] = spec.entry_point
+    return registry.find(task_id)

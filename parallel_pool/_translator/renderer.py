@@ -65,7 +65,8 @@ class Renderer:
         try:
             self._copies.plain(0)
         except Exception as error:
-            raise self._failure(error, f"{self._cls.__name__}(render_mode={mode!r})") from error
+            made = f"{self._cls.__name__}(render_mode={quote(mode)})"
+            raise self._failure(error, made) from error
 
     def draw(self, env_id: int, action: Array | None = None) -> Any:
         """Draws an environment.
@@ -92,7 +93,7 @@ class Renderer:
         if picture is None and self._mode != "human":
             raise PoolError(
                 f"{self._id}: environment {env_id} can't be drawn: {self._cls.__name__}.render()"
-                f" returned None with render_mode={self._mode!r}: return the picture"
+                f" returned None with render_mode={quote(self._mode)}: return the picture"
             )
         return picture
 

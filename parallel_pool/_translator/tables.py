@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from parallel_pool._translator.text_numbers import TextNumbers
 
 # elements of an array that is written into the C file
-LARGEST_TABLE = 16384
+MAX_TABLE_ELEMENTS = 16384
 
 
 class Tables:
@@ -63,7 +63,7 @@ class Tables:
         item = of_dtype(value.dtype)
         if item is None:
             raise Refusal(f"an array of {value.dtype} is not translated")
-        if value.size > LARGEST_TABLE:
+        if value.size > MAX_TABLE_ELEMENTS:
             raise Refusal(
                 f"an array of {value.size:,} elements outside of self is not translated: keep it in"
                 " an attribute, from __init__ on"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from parallel_pool._translator.body import Body
 
 # ints whose texts are parts of the program
-LARGEST_TEXT = 99
+MAX_TEXT_INT = 99
 # methods by what they return; others could make texts without end
 TRUTHS = ("startswith", "endswith", "isupper", "islower", "isdigit", "isalpha", "isspace")
 NUMBERS = ("find", "rfind", "count")
@@ -85,13 +85,13 @@ def _as_int(text: str) -> int | None:
 def of_int(body: Body, c: str, before: str = "", behind: str = "") -> Txt:
     """Returns the text of a small int between others: the texts of other ints are not known."""
     program = body.program
-    numbers = [program.texts.number(f"{before}{i}{behind}") for i in range(LARGEST_TEXT + 1)]
+    numbers = [program.texts.number(f"{before}{i}{behind}") for i in range(MAX_TEXT_INT + 1)]
     table = program.tables.array(np.array(numbers, np.int32))
     at = body.temporary("int64_t", c)
     body.check(
-        f"{at} >= 0 && {at} <= {LARGEST_TEXT}",
+        f"{at} >= 0 && {at} <= {MAX_TEXT_INT}",
         "NotImplementedError",
-        f"str() of the int %lld: the texts of ints from 0 to {LARGEST_TEXT} are translated",
+        f"str() of the int %lld: the texts of ints from 0 to {MAX_TEXT_INT} are translated",
         f"(long long){at}",
     )
     return Txt(body.temporary("int32_t", table.at([at])))

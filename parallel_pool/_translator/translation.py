@@ -15,12 +15,12 @@ from parallel_pool._translator.template import Template
 if TYPE_CHECKING:
     from parallel_pool._translator.types import Type
 
-MOST_RESTARTS = 60
+MAX_RESTARTS = 60
 
 
 def translate(
     cls: type,
-    env_id: str,
+    task_id: str,
     max_episode_steps: int | None = None,
     reward_threshold: float | None = None,
     options: dict[str, Any] | None = None,
@@ -31,7 +31,7 @@ def translate(
         Refusal: it can't be translated.
     """
     try:
-        return _translate(Template(cls, options), env_id, max_episode_steps, reward_threshold)
+        return _translate(Template(cls, options), task_id, max_episode_steps, reward_threshold)
     except Refusal as refusal:
         if not refusal.file:
             refusal.file, first = reader.place_of(cls)
@@ -45,7 +45,7 @@ def translate(
 
 
 def _translate(
-    template: Template, env_id: str, max_episode_steps: int | None, reward_threshold: float | None
+    template: Template, task_id: str, max_episode_steps: int | None, reward_threshold: float | None
 ) -> Source:
     kind = agents.Definition if template.agents else Definition
     infos = Infos(template.infos, len(template.agents))
@@ -53,12 +53,12 @@ def _translate(
     open_dicts: dict[Any, dict[str, Type]] = {}
     options = ResetOptions()
     shown = _shown(template)
-    for _ in range(MOST_RESTARTS):
+    for _ in range(MAX_RESTARTS):
         options.begin()
         template.constants.clear()
         template.frozen.clear()
         template.divisors.clear()
-        made = kind(template, env_id, infos, options, shown)
+        made = kind(template, task_id, infos, options, shown)
         made.program.functions.yields = yields
         made.program.open_dicts = open_dicts
         try:

@@ -38,14 +38,14 @@ def translate(maker: Maker) -> str:
     name = cls.__name__
     before = random.getstate(), np.random.get_state()  # noqa: NPY002
     try:
-        translation.translate(cls, maker.env_id or f"{name}-v0", options=dict(maker.options))
+        translation.translate(cls, maker.task_id or f"{name}-v0", options=dict(maker.options))
     except Refusal as refusal:
         raise SourceError(f"{name} can't be compiled as it is: {refusal}") from None
     finally:
         random.setstate(before[0])
         np.random.set_state(before[1])  # noqa: NPY002
-    if maker.env_id:
-        return f'make the pool of {maker.env_id} with backend="compiled"'
+    if maker.task_id:
+        return f'make the pool of {maker.task_id} with backend="compiled"'
     return f"call parallel_pool.compile({name}), and make the pool from the id that it returns"
 
 

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from parallel_pool._command import ended_by_sigterm, positive
-from parallel_pool._tuner.search import LEAST, Gain
+from parallel_pool._tuner.search import MIN_GAIN_ROUNDS, Gain
 from parallel_pool._tuner.tune import FailedScriptError, Result, tune
 
 # seconds that a run measures by default, and all runs together
@@ -57,7 +57,7 @@ def _show(result: Result) -> None:
             " short."
         )
         return
-    if gain.rounds < LEAST:
+    if gain.rounds < MIN_GAIN_ROUNDS:
         print(
             f"\nThere was time for one round only, in which {setting} was the fastest:"
             f" {_times(gain)}. Raise --limit."

@@ -11,7 +11,7 @@ from parallel_pool._tuner.setting import Setting
 # From this share of the time on, the caller's own code, or calls, are all that can gain.
 NEARLY_ALL = 0.95
 # settings that are tried at most
-MOST = 16
+MAX_SETTINGS = 16
 # a worker for each environment is tried up to so many for each core
 WORKERS_PER_CORE = 4
 # a number of the script's arguments is tried as these multiples of what it is
@@ -36,7 +36,7 @@ def settings(facts: Mapping[str, Any], numbers: Mapping[str, int]) -> list[Setti
         if setting not in found:
             found.append(setting)
     found[1:] = sorted(found[1:], key=lambda setting: _distance(setting, facts))
-    return found[:MOST]
+    return found[:MAX_SETTINGS]
 
 
 def first(found: Sequence[Setting], most: int) -> list[Setting]:

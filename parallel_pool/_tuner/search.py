@@ -9,14 +9,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from parallel_pool._tuner.grid import MOST, combined
+from parallel_pool._tuner.grid import MAX_SETTINGS, combined
 from parallel_pool._tuner.run import Outcome
 from parallel_pool._tuner.setting import Setting
 
 # rounds of the last two, at least if there is time, and at most
-FINAL, MOST_FINAL = 3, 7
+FINAL, MAX_FINAL = 3, 7
 # A gain below this, or of fewer rounds, is none.
-MIN_GAIN, LEAST = 1.03, 2
+MIN_GAIN, MIN_GAIN_ROUNDS = 1.03, 2
 # Student's t that chance exceeds in one of ten cases, for 1, 2, ... degrees of freedom; then about
 # that of the normal distribution.
 T = (3.08, 1.89, 1.64, 1.53, 1.48, 1.44, 1.41, 1.40, 1.38, 1.37)
@@ -36,19 +36,19 @@ def most_in(left: float, seconds: float) -> int:
         seconds: of a run.
     """
     most = 0
-    while most < MOST and _runs_of(most + 1) * seconds <= left:
+    while most < MAX_SETTINGS and _runs_of(most + 1) * seconds <= left:
         most += 1
     return most
 
 
 def _runs_of(count: int) -> int:
-    """Returns the runs of a search, with `LEAST` rounds of the fastest setting."""
+    """Returns the runs of a search, with `MIN_GAIN_ROUNDS` rounds of the fastest setting."""
     runs = rounds = 0
     while count > 1:
         runs += count + (2 if is_long(count) else 1)
         rounds += 1
         count //= 2
-    return runs + 2 * max(1, LEAST - rounds)
+    return runs + 2 * max(1, MIN_GAIN_ROUNDS - rounds)
 
 
 class Gain(NamedTuple):
@@ -71,7 +71,9 @@ class Gain(NamedTuple):
     @property
     def is_worth_it(self) -> bool:
         """Whether the gain is more than noise."""
-        return self.median >= MIN_GAIN and self.median > self.noise and self.rounds >= LEAST
+        return (
+            self.median >= MIN_GAIN and self.median > self.noise and self.rounds >= MIN_GAIN_ROUNDS
+        )
 
 
 class Search:
@@ -118,7 +120,7 @@ class Search:
             # there was no time for another round
             self._left = self._fastest(1)
         rounds = 0
-        while self._left and rounds < MOST_FINAL and self._play():
+        while self._left and rounds < MAX_FINAL and self._play():
             rounds += 1
         ranked = self._fastest(1)
         if not ranked:

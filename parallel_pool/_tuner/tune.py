@@ -19,9 +19,9 @@ SKIPPED = 0.4
 # turns of the learner that a run has to contain
 CYCLES = 2.5
 # A first run that has no whole cycles is made again, so many times as long, up to these seconds.
-LONGER, LONGEST = 3.0, 30.0
+LONGER, MAX_RUN_SECONDS = 3.0, 30.0
 # seconds that a script may take to step its first batch even if the limit has nearly passed
-LEAST_START = 1.0
+MIN_START_SECONDS = 1.0
 
 
 class FailedScriptError(Exception):
@@ -76,7 +76,7 @@ def tune(
     def run(setting: Setting) -> Outcome:
         # one that hangs must not take the time of all
         left = deadline - time.monotonic() - script.seconds - script.skipped
-        outcome = script.run(setting, limit=min(START, max(left, LEAST_START)))
+        outcome = script.run(setting, limit=min(START, max(left, MIN_START_SECONDS)))
         rate = f"{outcome.rate:,.0f} steps/s" if outcome.rate else f"failed: {outcome.error}"
         say(f"  {setting}: {rate}")
         return outcome
@@ -112,7 +112,7 @@ def measured(
     first = script.run(Setting(), asks=True, limit=limit)
     while (
         _pace(first).is_part_of_a_cycle(script.seconds)
-        and script.seconds <= LONGEST / LONGER
+        and script.seconds <= MAX_RUN_SECONDS / LONGER
         and time.monotonic() + first.seconds + (LONGER - 1) * script.seconds <= deadline
     ):
         script.seconds *= LONGER

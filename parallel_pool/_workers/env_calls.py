@@ -21,9 +21,8 @@ from parallel_pool._workers.watch.failures import Cause
 from parallel_pool.errors import BusyError, PoolTimeoutError, StateError
 
 if TYPE_CHECKING:
-    from parallel_pool._workers.run.local_lane import LocalLane
     from parallel_pool._workers.start.connection import Dumps
-    from parallel_pool._workers.watch.supervisor import Supervisor
+    from parallel_pool._workers.watch.lanes import Lanes
     from parallel_pool._workers.watch.wait_warnings import WaitWarnings
 
 
@@ -57,7 +56,7 @@ class Call:
 class EnvCalls(BasePool):
     """The part of `ProcessPool` that calls methods of environments and accesses attributes."""
 
-    _supervisor: Supervisor | LocalLane
+    _supervisor: Lanes
     _wait_warnings: WaitWarnings
     # pickles for the workers
     _dumps: Dumps

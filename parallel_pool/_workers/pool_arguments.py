@@ -103,7 +103,7 @@ def listed(env_fns: Any) -> list[Any]:
         functions = iter(env_fns)
     except TypeError:
         raise TypeError(
-            f"env_fns={env_fns!r} is {a_type(env_fns)}: give a list of functions"
+            f"env_fns={quote(env_fns)} is {a_type(env_fns)}: give a list of functions"
         ) from None
     if count is not None:
         check_count("num_envs", count or 1, 1, MAX_ENVS)
@@ -132,7 +132,7 @@ def check_functions(env_fns: Any) -> list[Callable[[], Any]]:
     for i, fn in enumerate(fns):
         if not callable(fn):
             raise TypeError(
-                f"env_fns[{i}]={fn!r} is {a_type(fn)}: give functions that make an"
+                f"env_fns[{i}]={quote(fn)} is {a_type(fn)}: give functions that make an"
                 " environment, such as lambda: gymnasium.make('CartPole-v1')"
             )
     return fns

@@ -17,15 +17,13 @@ from parallel_pool.errors import PoolError
 if TYPE_CHECKING:
     from parallel_pool._core import CData
     from parallel_pool._workers.process_pool import ProcessPool
-    from parallel_pool._workers.watch.supervisor import Supervisor
+    from parallel_pool._workers.watch.lanes import Lanes
 
 
 class Replies:
     """Reads the replies to the last batch, dicts with keys of `data.messages`."""
 
-    def __init__(
-        self, handle: CData, num_envs: int, supervisor: Supervisor | LocalLane, restarts: bool
-    ) -> None:
+    def __init__(self, handle: CData, num_envs: int, supervisor: Lanes, restarts: bool) -> None:
         """
         Args:
             handle: the `pp_pool *`.

@@ -19,7 +19,7 @@ from parallel_pool._engine import registry
 def test_the_57_games_are_known() -> None:
     assert len(set(atari_games.GAMES)) == len(atari_games.GAMES) == 57
     for game in atari_games.GAMES:
-        assert registry.find(atari_games.env_id(game)).variant == game
+        assert registry.find(atari_games.task_id(game)).variant == game
 
 
 def samples_at(*rates: int) -> list[Sample]:

@@ -15,8 +15,8 @@ from parallel_pool._translator import load
 def test_without_checks_the_library_has_no_message_of_them(tmp_path: Path) -> None:
     made = load.translate(python_classes.GridWorld, "bounds/GridWorld-v0", None, None, {})
     assert bounds_checks.MESSAGE in cache.build(made.path).library.read_bytes()
-    env_id, count = bounds_checks.without_checks(python_classes.GridWorld, tmp_path)
-    assert count >= 10 and env_id in parallel_pool.list_all_envs()
+    task_id, count = bounds_checks.without_checks(python_classes.GridWorld, tmp_path)
+    assert count >= 10 and task_id in parallel_pool.list_all_envs()
 
 
 def test_the_study_writes_its_table(

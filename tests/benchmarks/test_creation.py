@@ -14,7 +14,7 @@ def test_workers_start_beside_installed_rivals(
     scene = creation.CREATIONS[-1]
     calls: list[str] = []
 
-    def sample(who: str, env_id: str, num_envs: int) -> dict[str, float]:
+    def sample(who: str, task_id: str, num_envs: int) -> dict[str, float]:
         calls.append(f"{who} {num_envs}")
         return {"seconds": 1.0 if "pool" in who else 4.0, "bytes": num_envs * 1024.0}
 
@@ -45,8 +45,8 @@ def test_the_memory_of_worker_processes_is_measured() -> None:
 def test_creation_compares_in_processes_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
     took = {"parallel_pool.make": 0.2, "EnvPool": 8.0}
 
-    def sample(who: str, env_id: str, num_envs: int) -> dict[str, float]:
-        assert env_id == "Pong-v5"
+    def sample(who: str, task_id: str, num_envs: int) -> dict[str, float]:
+        assert task_id == "Pong-v5"
         return {"seconds": took[who] * num_envs / 64, "bytes": 1e6 + num_envs * 100 * 1024}
 
     monkeypatch.setattr(creation, "in_child", sample)

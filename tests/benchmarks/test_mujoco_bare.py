@@ -25,7 +25,7 @@ def test_the_bare_loop_does_the_same_work(name: str, data_per_thread: bool) -> N
     num_envs, limit = 3, 40
     task = replace(tasks.mujoco(name, num_envs, num_envs, 1), max_episode_steps=limit)
     env = parallel_pool.make_vec(
-        task.env_id, num_envs, max_episode_steps=limit, vector_kwargs={"num_threads": 1}
+        task.task_id, num_envs, max_episode_steps=limit, vector_kwargs={"num_threads": 1}
     )
     obs, _ = env.reset(seed=1)
     bare = mujoco_bare.Bare(task, data_per_thread=data_per_thread)

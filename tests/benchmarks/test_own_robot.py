@@ -46,7 +46,7 @@ def test_both_starts_of_a_hand_do_the_same(tmp_path: Path) -> None:
     actions = robot.actions(40, 3)
     envs = BatchVectorEnv(robot.task(noise=0.0), 3, num_threads=1)
     still = {"reset_noise_scale": 0.0}
-    with Pool(robot.env_id, 3, num_threads=1, options=still) as pool:
+    with Pool(robot.task_id, 3, num_threads=1, options=still) as pool:
         np.testing.assert_array_equal(envs.reset(seed=1)[0], pool.reset(seed=1).obs)
         for action in actions:
             seen, rewards, *_ = envs.step(action)

@@ -129,7 +129,7 @@ def test_patience_is_short_when_the_time_is_up() -> None:
     found = []
     for watch.now in (0, 16, 25):
         found.append(heat.patience())
-    assert found == [quick.PATIENCE, 4, quick.LEAST_PATIENCE]
+    assert found == [quick.PATIENCE, 4, quick.MIN_PATIENCE]
 
 
 HANGS = "print('{\"children\": []}', flush=True); import time; time.sleep(1000)"

@@ -48,18 +48,18 @@ def actions_of(pool: Pool, steps: int) -> np.ndarray:
 
 
 def test_the_ids_are_there() -> None:
-    for env_id in robotics.IDS:
-        assert registry.find(env_id).family == "robotics"
+    for task_id in robotics.IDS:
+        assert registry.find(task_id).family == "robotics"
 
 
 @with_models
-@pytest.mark.parametrize("env_id", CASES)
-def test_the_bare_loop_is_the_pools_simulation(env_id: str) -> None:
-    with Pool(env_id, NUM_ENVS, num_threads=1, seed=1, max_episode_steps=LIMIT) as pool:
+@pytest.mark.parametrize("task_id", CASES)
+def test_the_bare_loop_is_the_pools_simulation(task_id: str) -> None:
+    with Pool(task_id, NUM_ENVS, num_threads=1, seed=1, max_episode_steps=LIMIT) as pool:
         pool.reset()
         # two episodes, and the beginning of a third
         rows = actions_of(pool, 2 * LIMIT + 4)
-        with closing(BareLoop(env_id, list(rows), seed=1, max_episode_steps=LIMIT)) as bare:
+        with closing(BareLoop(task_id, list(rows), seed=1, max_episode_steps=LIMIT)) as bare:
             assert bare.difference(pool) is None
             resets = 0
             for row in rows:
@@ -78,11 +78,11 @@ def test_the_bare_loop_is_the_pools_simulation(env_id: str) -> None:
 @with_models
 def test_the_bare_loop_simulates() -> None:
     """A recorder that wrote the pool's positions would have the same states without computing."""
-    env_id = "AdroitHandDoor-v1"
-    with Pool(env_id, NUM_ENVS, num_threads=1, seed=1) as pool:
+    task_id = "AdroitHandDoor-v1"
+    with Pool(task_id, NUM_ENVS, num_threads=1, seed=1) as pool:
         pool.reset()
         rows = actions_of(pool, 3)
-        with closing(BareLoop(env_id, list(rows), seed=1)) as bare:
+        with closing(BareLoop(task_id, list(rows), seed=1)) as bare:
             bare.copies[1].qvel[0] += 0.01
             for row in rows:
                 pool.step(row)
@@ -92,9 +92,9 @@ def test_the_bare_loop_simulates() -> None:
 
 
 @with_models
-@pytest.mark.parametrize(("env_id", "size", "expected"), CALLS)
+@pytest.mark.parametrize(("task_id", "size", "expected"), CALLS)
 def test_the_bare_loop_makes_the_tasks_calls(
-    env_id: str, size: int, expected: dict[str, int], monkeypatch: pytest.MonkeyPatch
+    task_id: str, size: int, expected: dict[str, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made: Counter[str] = Counter()
     form = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
@@ -114,7 +114,7 @@ def test_the_bare_loop_makes_the_tasks_calls(
         addresses[name] = ctypes.cast(counter, ctypes.c_void_p).value or 0
     monkeypatch.setattr(mujoco_link, "function_addresses", lambda: addresses)
     rows = np.zeros((2, NUM_ENVS, size), np.float32)
-    with closing(BareLoop(env_id, list(rows), seed=1)) as bare:
+    with closing(BareLoop(task_id, list(rows), seed=1)) as bare:
         made.clear()
         bare(2)
     assert made == {name: 2 * NUM_ENVS * count for name, count in expected.items()}
@@ -127,8 +127,8 @@ def test_the_study_has_a_row_for_each_id(
     monkeypatch.setattr(robotics, "MUJOCO", mujoco.__version__)
     monkeypatch.setattr(robotics, "NUM_ENVS", NUM_ENVS)
     monkeypatch.setattr(robotics, "calibrate", lambda play, least: least)
-    monkeypatch.setattr(robotics, "envpool_loop", lambda env_id, actions: None)
-    monkeypatch.setattr(robotics, "python_loop", lambda env_id, actions: lambda steps: None)
+    monkeypatch.setattr(robotics, "envpool_loop", lambda task_id, actions: None)
+    monkeypatch.setattr(robotics, "python_loop", lambda task_id, actions: lambda steps: None)
     out = tmp_path / "robotics.md"
     assert robotics.main(["PointMaze_UMaze-v3", "--rounds", "1", "--out", str(out)]) == 0
     head, _, row, median = out.read_text().splitlines()[-4:]

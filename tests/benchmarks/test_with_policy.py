@@ -43,7 +43,7 @@ def test_only_the_whole_grid_is_written_by_itself(
 
     def play(scene: with_policy.Scene, *_: Any) -> tuple[list[str], list[str]]:
         played.append(scene)
-        return [f"| {scene.count} {scene.env_id} |"], [with_policy.OURS] * (scene.count == 2)
+        return [f"| {scene.count} {scene.task_id} |"], [with_policy.OURS] * (scene.count == 2)
 
     monkeypatch.setattr(with_policy, "rows_of", play)
     monkeypatch.setattr(with_policy.machine, "ROOT", tmp_path)

@@ -195,10 +195,10 @@ def _recorded(collector: str, envs: Any, folder: Path) -> Any:
         return getattr(collectors, collector)(envs, name)
 
 
-def _game(api: str, env_id: str) -> Any:
+def _game(api: str, task_id: str) -> Any:
     import parallel_pool.compat.pettingzoo as games
 
-    return getattr(games, api)(env_id)
+    return getattr(games, api)(task_id)
 
 
 CASES = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 from functools import partial
 from typing import NoReturn
 
@@ -16,6 +17,7 @@ from parallel_pool._engine.base_pool import BasePool
 from parallel_pool._engine.pool import Pool
 from parallel_pool._native import ffi, lib, new_error
 from parallel_pool._workers.process_pool import ProcessPool
+from parallel_pool._workers.worlds_pool import WorldsPool
 from parallel_pool.errors import ClosedError, StateError
 
 
@@ -66,6 +68,16 @@ def test_a_handle_and_an_action_reader_are_enough() -> None:
     assert pool.closed
     with pytest.raises(ClosedError):
         pool.step([0, 0, 0])
+
+
+def test_the_hooks_are_those_that_are_listed() -> None:
+    """Of BasePool's own names, its docstring has those that derived pools define otherwise."""
+    own = {name for name in vars(BasePool) if re.match("_[a-z]", name)}
+    own = {name for name in own if callable(vars(BasePool)[name])}
+    derived = {cls for pool in (Pool, WorldsPool) for cls in pool.mro()} - set(BasePool.mro())
+    replaced = {name for cls in derived for name in own & set(vars(cls))}
+    listed = re.findall(r"`(_\w+)`", BasePool.__doc__ or "")
+    assert ProcessPool in derived and sorted(listed) == sorted({"_adopt", *replaced})
 
 
 def test_ids_out_of_range_are_refused() -> None:

@@ -16,9 +16,9 @@ from parallel_pool import Pool, PoolVecEnv, each, each_reset
 from parallel_pool._engine.variation import Each, EachReset
 
 
-def make(env_id: str, num_envs: int = 2, **options: Any) -> None:
+def make(task_id: str, num_envs: int = 2, **options: Any) -> None:
     limit = options.pop("max_episode_steps", None)
-    Pool(env_id, num_envs, max_episode_steps=limit, options=options).close()
+    Pool(task_id, num_envs, max_episode_steps=limit, options=options).close()
 
 
 REFUSED: list[tuple[type[Exception], str, Callable[[], Any]]] = [

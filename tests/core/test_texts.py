@@ -128,7 +128,7 @@ def test_a_text_that_is_too_long_is_refused() -> None:
 
 
 def test_texts_are_remembered_within_limits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("parallel_pool._engine.texts.MOST_KNOWN", 4)
+    monkeypatch.setattr("parallel_pool._engine.texts.MAX_KNOWN_TEXTS", 4)
     calls = []
 
     def write(code: Any, out: Any) -> int:

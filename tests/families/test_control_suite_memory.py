@@ -13,14 +13,14 @@ from parallel_pool._engine import registry
 from tests.support.replays import check_replay
 
 IDS = sorted(
-    env_id
-    for env_id, definition in registry.definitions().items()
-    if definition.family == "control_suite" and env_id.startswith("dm_control/")
+    task_id
+    for task_id, definition in registry.definitions().items()
+    if definition.family == "control_suite" and task_id.startswith("dm_control/")
 )
 
 
 @pytest.mark.skipif(find_spec("dm_control") is None, reason="needs the models of dm_control")
 @pytest.mark.quick(2, sanitizers=True)
-@pytest.mark.parametrize("env_id", IDS)
-def test_episodes_and_snapshots(env_id: str) -> None:
-    check_replay(env_id)
+@pytest.mark.parametrize("task_id", IDS)
+def test_episodes_and_snapshots(task_id: str) -> None:
+    check_replay(task_id)

@@ -41,8 +41,8 @@ def as_before(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.fixture
 def quadruped() -> str:
-    (env_id,) = parallel_pool.load_source(HERE / "quadruped.c")
-    return env_id
+    (task_id,) = parallel_pool.load_source(HERE / "quadruped.c")
+    return task_id
 
 
 @pytest.fixture
@@ -60,8 +60,8 @@ def cheetah(tmp_path: Path) -> Path:
 @pytest.mark.filterwarnings("ignore:.*settotalmass")
 @pytest.mark.parametrize("seed", [0, 7, 123456789])
 def test_a_half_cheetah_equals_gymnasiums(cheetah: Path, seed: int) -> None:
-    (env_id,) = parallel_pool.load_source(cheetah / "half_cheetah.c")
-    own = gymnasium.make(env_id)
+    (task_id,) = parallel_pool.load_source(cheetah / "half_cheetah.c")
+    own = gymnasium.make(task_id)
     reference = gymnasium.make("HalfCheetah-v5", max_episode_steps=300)
     actions = np.random.default_rng(seed).uniform(-1, 1, (1000, 6)).astype(np.float32)
     compare(own.reset(seed=seed), reference.reset(seed=seed), "the first reset")
@@ -284,9 +284,9 @@ def test_a_start_is_simulated(model: str, tmp_path: Path) -> None:
     )
     file = tmp_path / "my_robot.c"
     assert cli.main(["new", str(file), "--mujoco", str(tmp_path / model)]) == 0
-    (env_id,) = parallel_pool.load_source(file)
-    assert env_id == "mine/MyRobot-v0"
-    with Pool(env_id, 2, seed=1, options={"mass": each_reset(0.5, 2.0)}) as pool:
+    (task_id,) = parallel_pool.load_source(file)
+    assert task_id == "mine/MyRobot-v0"
+    with Pool(task_id, 2, seed=1, options={"mass": each_reset(0.5, 2.0)}) as pool:
         pool.reset()
         action = np.zeros((2, *pool.spec.action_space().shape), np.float32)
         for _ in range(20):
@@ -299,12 +299,12 @@ def test_a_change_of_an_included_file_is_seen(tmp_path: Path) -> None:
     parallel_pool.load_source(tmp_path / "quadruped.c")
     defaults = tmp_path / "parts" / "leg_defaults.xml"
     text = defaults.read_text().replace("</mujoco>", "<sensor><clock name='t'/></sensor></mujoco>")
-    (env_id,) = parallel_pool.load_source(tmp_path / "quadruped.c")
-    with Pool(env_id, 1) as pool:
+    (task_id,) = parallel_pool.load_source(tmp_path / "quadruped.c")
+    with Pool(task_id, 1) as pool:
         before = pool.reset().obs.shape
     defaults.write_text(text)
-    (env_id,) = parallel_pool.load_source(tmp_path / "quadruped.c")
-    with Pool(env_id, 1) as pool:
+    (task_id,) = parallel_pool.load_source(tmp_path / "quadruped.c")
+    with Pool(task_id, 1) as pool:
         assert pool.reset().obs.shape[1] == before[1] + 1
 
 

@@ -82,30 +82,30 @@ def test_a_name_that_is_not_in_the_model(folder: Path) -> None:
 def test_another_model_must_have_the_same_names(
     folder: Path, old: str, new: str, text: str
 ) -> None:
-    (env_id,) = parallel_pool.load_source(folder / "quadruped.c")
+    (task_id,) = parallel_pool.load_source(folder / "quadruped.c")
     other = folder / "other.xml"
     shutil.copy(folder / "quadruped.xml", other)
     edit(other, old, new)
     if 'joint name="hip fl"' in old:
         edit(other, 'joint="hip fl"', 'joint="hip"')
     with pytest.raises(ValueError, match=text):
-        Pool(env_id, 1, options={"xml_file": "other.xml"})
+        Pool(task_id, 1, options={"xml_file": "other.xml"})
     with pytest.raises(OSError, match=r"xml_file='none.xml': there is no file"):
-        Pool(env_id, 1, options={"xml_file": "none.xml"})
+        Pool(task_id, 1, options={"xml_file": "none.xml"})
 
 
 def test_another_model_with_the_same_names_is_simulated(folder: Path) -> None:
-    (env_id,) = parallel_pool.load_source(folder / "quadruped.c")
+    (task_id,) = parallel_pool.load_source(folder / "quadruped.c")
     shutil.copy(folder / "quadruped.xml", folder / "heavy.xml")
     edit(folder / "heavy.xml", 'mass="4"', 'mass="9"')
-    with Pool(env_id, 1) as pool, Pool(env_id, 1, options={"xml_file": "heavy.xml"}) as other:
+    with Pool(task_id, 1) as pool, Pool(task_id, 1, options={"xml_file": "heavy.xml"}) as other:
         assert pool.reset().obs.tobytes() != other.reset().obs.tobytes()
 
 
 def test_internal_options_cant_be_given(folder: Path) -> None:
-    (env_id,) = parallel_pool.load_source(folder / "quadruped.c")
+    (task_id,) = parallel_pool.load_source(folder / "quadruped.c")
     with pytest.raises(TypeError, match="_link can't be given"):
-        Pool(env_id, 1, options={"_link": "mj_step=1"})
+        Pool(task_id, 1, options={"_link": "mj_step=1"})
 
 
 def test_without_mujoco(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -129,10 +129,10 @@ def test_an_older_mujoco(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.sanitizers
 def test_headers_of_another_version(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As a library that was made elsewhere is, or before an upgrade."""
-    (env_id,) = parallel_pool.load_source(folder / "quadruped.c")
+    (task_id,) = parallel_pool.load_source(folder / "quadruped.c")
     monkeypatch.setattr(mujoco, "mj_version", lambda: 299)
     with pytest.raises(ValueError, match=r"with the headers of MuJoCo .*, and MuJoCo 299 is"):
-        Pool(env_id, 1)
+        Pool(task_id, 1)
 
 
 def test_without_a_compiler(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -160,8 +160,8 @@ def test_new(
 
 @pytest.mark.sanitizers
 def test_a_forged_own_state_is_refused(folder: Path) -> None:
-    (env_id,) = parallel_pool.load_source(folder / "quadruped.c")
+    (task_id,) = parallel_pool.load_source(folder / "quadruped.c")
     testing = pytest.importorskip("parallel_pool.testing")
     for check in testing.NATIVE_CHECKS:
         if "forged" in str(check):
-            check(env_id)
+            check(task_id)

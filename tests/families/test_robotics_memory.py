@@ -22,6 +22,6 @@ IDS = (
 
 @pytest.mark.skipif(find_spec("gymnasium_robotics") is None, reason="needs its models")
 @pytest.mark.quick(2, sanitizers=True)
-@pytest.mark.parametrize("env_id", IDS)
-def test_episodes_and_snapshots(env_id: str) -> None:
-    check_replay(env_id)
+@pytest.mark.parametrize("task_id", IDS)
+def test_episodes_and_snapshots(task_id: str) -> None:
+    check_replay(task_id)

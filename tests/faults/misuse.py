@@ -33,10 +33,13 @@ def good_actions(pool: Pool, round_: int) -> np.ndarray[Any, Any]:
 
 
 @contextlib.contextmanager
-def twins(env_id: str, **options: Any) -> Iterator[tuple[Pool, Pool]]:
+def twins(task_id: str, **options: Any) -> Iterator[tuple[Pool, Pool]]:
     """Makes a pool to misuse and an equal one to compare it with."""
     options = {"num_threads": 2, "seed": 7, "statistics": True, **options}
-    with Pool(env_id, NUM_ENVS, **options) as pool, Pool(env_id, NUM_ENVS, **options) as untouched:
+    with (
+        Pool(task_id, NUM_ENVS, **options) as pool,
+        Pool(task_id, NUM_ENVS, **options) as untouched,
+    ):
         yield pool, untouched
 
 
@@ -49,10 +52,10 @@ def assert_goes_on(pool: Pool, untouched: Pool, rounds: int = 3) -> None:
 
 
 def assert_refused(
-    env_id: str, calls: list[Call], error: type[Exception], message: str, **options: Any
+    task_id: str, calls: list[Call], error: type[Exception], message: str, **options: Any
 ) -> None:
     """Makes each call twice: before the first reset, after it, and within an episode."""
-    with twins(env_id, **options) as (pool, untouched):
+    with twins(task_id, **options) as (pool, untouched):
         for moment in ("fresh", "reset", "stepped"):
             if moment == "reset":
                 assert_same(pool.reset(), untouched.reset(), moment)

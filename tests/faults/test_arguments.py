@@ -261,7 +261,7 @@ def test_wrong_calls_of_native_pools_are_refused(
 
 
 @pytest.mark.parametrize(
-    ("env_id", "options", "error", "message"),
+    ("task_id", "options", "error", "message"),
     [
         ("Pong-v5", {"stack_num": 10**5000}, ValueError, "stack_num=an integer of 16610 bits: cho"),
         ("Pong-v5", {"stack_num": b"4"}, TypeError, "stack_num=b'4' is a bytes: give an integer"),
@@ -278,10 +278,10 @@ def test_wrong_calls_of_native_pools_are_refused(
     ],
 )
 def test_wrong_options_are_refused(
-    env_id: str, options: dict[str, Any], error: type[Exception], message: str
+    task_id: str, options: dict[str, Any], error: type[Exception], message: str
 ) -> None:
     with pytest.raises(error, match=message):
-        Pool(env_id, 2, options=options)
+        Pool(task_id, 2, options=options)
 
 
 # ------------------------------------------------------------------------------------- counts --
@@ -339,7 +339,7 @@ def test_a_wrong_batch_size_is_refused(make: Callable[[Any], Any], wrong: Any) -
         make(wrong)
 
 
-@pytest.mark.parametrize("env_id", ["CartPole-v1", PYTHON_ID])
+@pytest.mark.parametrize("task_id", ["CartPole-v1", PYTHON_ID])
 @pytest.mark.parametrize(
     ("limit", "error", "message"),
     [
@@ -355,10 +355,10 @@ def test_a_wrong_batch_size_is_refused(make: Callable[[Any], Any], wrong: Any) -
     ids=named,
 )
 def test_wrong_time_limits_are_refused(
-    env_id: str, limit: Any, error: type[Exception], message: str
+    task_id: str, limit: Any, error: type[Exception], message: str
 ) -> None:
     with pytest.raises(error, match=f"max_episode_steps{message}"):
-        parallel_pool.make_vec(env_id, 2, max_episode_steps=limit)
+        parallel_pool.make_vec(task_id, 2, max_episode_steps=limit)
 
 
 @pytest.mark.parametrize(

@@ -101,7 +101,7 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> None:
     """
     monkeypatch.setattr(step_waits, "FIRST", 0)
     monkeypatch.setattr(step_waits, "GROWTH", 1)
-    monkeypatch.setattr(step_waits, "SHORTEST", 0)
+    monkeypatch.setattr(step_waits, "MIN_CALL_NS", 0)
     monkeypatch.setattr(step_waits, "WAITING_SHARE", 2.0)
 
 

@@ -17,9 +17,9 @@ from tests.faults.test_interrupt import Interrupter
 from tests.support.same import assert_same
 
 
-def native(env_id: str, mode: str = "NextStep", **options: Any) -> Any:
+def native(task_id: str, mode: str = "NextStep", **options: Any) -> Any:
     return parallel_pool.make_vec(
-        env_id, 3, backend="native", num_threads=1, autoreset_mode=mode, **options
+        task_id, 3, backend="native", num_threads=1, autoreset_mode=mode, **options
     )
 
 

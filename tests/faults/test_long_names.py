@@ -13,6 +13,7 @@ import pytest
 
 import parallel_pool
 from parallel_pool import __main__ as cli
+from parallel_pool import testing
 from parallel_pool._engine import variation
 from parallel_pool._engine.arguments import MAX_NAME, named
 from parallel_pool._engine.pool import Pool
@@ -22,6 +23,7 @@ from parallel_pool.compat import sb3
 from parallel_pool.compat.ale import AtariVectorEnv
 from parallel_pool.compat.gymnasium import PoolVectorEnv
 from parallel_pool.compat.pettingzoo import PoolParallelEnv, env, parallel_env
+from parallel_pool.leases import LeasePool
 from tests.support.sampling import sampled
 
 LONG = "x" * 10**6
@@ -95,10 +97,17 @@ CALLS: dict[str, Callable[[], Any]] = {
     "pettingzoo env": lambda: env(LONG),
     "pettingzoo parallel": lambda: parallel_env(LONG),
     "pettingzoo actions": lambda: stepped(particles(), {LONG: [0, 0]}),
+    "pettingzoo move": lambda: stepped(env("classic/rps_v2").unwrapped, HUGE),
     "pettingzoo space": lambda: particles().action_space(LONG),
     "ale": lambda: AtariVectorEnv(LONG, 2),
     "ale seed": lambda: AtariVectorEnv("pong", 2).reset(seed=HUGE),
     "processes": lambda: ProcessPool(LONG),
+    "processes of no list": lambda: ProcessPool(HUGE),
+    "processes of no functions": lambda: ProcessPool([HUGE]),
+    "processes of a Python": lambda: ProcessPool([dict], python=f"/{LONG}"),
+    "leases": lambda: LeasePool("CartPole-v1", python=LONG),
+    "leases option": lambda: LeasePool([dict], **{LONG: 1}),
+    "check": lambda: testing.check(HUGE),
     "start method": lambda: ProcessPool([dict], start_method=LONG),
     "each": lambda: cartpole(sutton_barto_reward=variation.each([LONG, LONG])),
     "each of others": lambda: cartpole(**{LONG: variation.each([1, 2])}),
@@ -158,7 +167,7 @@ def test_messages_of_commands_show_a_part_of_what_is_long(
     assert 0 < len(printed.err + printed.out) < 2 * MOST
 
 
-@pytest.mark.parametrize("env_id", ["a:b:CartPole-v1", "::", "a:b:c:d"])
+@pytest.mark.parametrize("task_id", ["a:b:CartPole-v1", "::", "a:b:c:d"])
 @pytest.mark.parametrize(
     "make",
     [
@@ -169,11 +178,11 @@ def test_messages_of_commands_show_a_part_of_what_is_long(
         PoolVectorEnv,
     ],
 )
-def test_several_colons_are_one_error(env_id: str, make: Any) -> None:
+def test_several_colons_are_one_error(task_id: str, make: Any) -> None:
     """Gymnasium's own is "too many values to unpack"."""
-    message = f"env='{env_id}' has {env_id.count(':')} colons: give an id, or module:id"
+    message = f"env='{task_id}' has {task_id.count(':')} colons: give an id, or module:id"
     with pytest.raises(gymnasium.error.UnregisteredEnv, match=f"^{re.escape(message)}"):
-        make(env_id, num_envs=2) if make is PoolVectorEnv else make(env_id, 2)
+        make(task_id, num_envs=2) if make is PoolVectorEnv else make(task_id, 2)
 
 
 def test_named() -> None:

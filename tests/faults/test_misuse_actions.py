@@ -39,9 +39,9 @@ SHAPES = [
 ]
 
 
-@pytest.mark.parametrize(("env_id", "actions", "message"), SHAPES)
-def test_actions_of_wrong_shapes_are_refused(env_id: str, actions: Any, message: str) -> None:
-    assert_refused(env_id, sends(actions), ValueError, message)
+@pytest.mark.parametrize(("task_id", "actions", "message"), SHAPES)
+def test_actions_of_wrong_shapes_are_refused(task_id: str, actions: Any, message: str) -> None:
+    assert_refused(task_id, sends(actions), ValueError, message)
 
 
 @pytest.mark.parametrize(
@@ -126,11 +126,11 @@ OUTSIDE = [
 ]
 
 
-@pytest.mark.parametrize(("env_id", "actions", "message"), OUTSIDE)
+@pytest.mark.parametrize(("task_id", "actions", "message"), OUTSIDE)
 def test_discrete_actions_outside_their_space_are_refused(
-    env_id: str, actions: Any, message: str
+    task_id: str, actions: Any, message: str
 ) -> None:
-    assert_refused(env_id, sends(actions), ValueError, message)
+    assert_refused(task_id, sends(actions), ValueError, message)
 
 
 @pytest.mark.parametrize("value", [256, -1, 2**32 + 1])
@@ -152,7 +152,7 @@ def test_the_message_names_the_environment_of_a_wrong_action() -> None:
 
 
 @pytest.mark.parametrize(
-    ("env_id", "actions", "dtype"),
+    ("task_id", "actions", "dtype"),
     [
         ("CartPole-v1", np.array([0.0, 1.0, 0.0]), "float64: give integers"),
         ("CartPole-v1", np.array([0.0, 1.7, 0.0], np.float32), "float32: give integers"),
@@ -171,14 +171,14 @@ def test_the_message_names_the_environment_of_a_wrong_action() -> None:
         ("Pendulum-v1", [[0.0], [None], [0.0]], "object: give real numbers"),
     ],
 )
-def test_actions_of_wrong_dtypes_are_refused(env_id: str, actions: Any, dtype: str) -> None:
-    assert_refused(env_id, sends(actions), TypeError, rf"actions(\[\d\] has| have) dtype {dtype}")
+def test_actions_of_wrong_dtypes_are_refused(task_id: str, actions: Any, dtype: str) -> None:
+    assert_refused(task_id, sends(actions), TypeError, rf"actions(\[\d\] has| have) dtype {dtype}")
 
 
 @pytest.mark.parametrize("wrong", [2**70, -(2**70)])
 def test_integers_of_more_than_64_bits_are_refused(wrong: int) -> None:
-    for env_id, actions in (("CartPole-v1", [0, wrong, 0]), ("Pendulum-v1", [[0], [wrong], [0]])):
-        assert_refused(env_id, sends(actions), ValueError, "hold an integer of more than 64 bits")
+    for task_id, actions in (("CartPole-v1", [0, wrong, 0]), ("Pendulum-v1", [[0], [wrong], [0]])):
+        assert_refused(task_id, sends(actions), ValueError, "hold an integer of more than 64 bits")
     big = np.array([[0], [2**62], [0]])
     assert_refused("Pendulum-v1", sends(big), ValueError, f"actions hold {2**62}: choose")
 
@@ -193,8 +193,8 @@ def test_box_actions_that_are_not_finite_are_refused(dtype: Any, wrong: float) -
     assert_refused("Pendulum-v1", sends(actions), ValueError, message)
 
 
-@pytest.mark.parametrize("env_id", ["Pendulum-v1", "MountainCarContinuous-v0"])
-def test_finite_box_actions_out_of_bounds_give_the_references_results(env_id: str) -> None:
+@pytest.mark.parametrize("task_id", ["Pendulum-v1", "MountainCarContinuous-v0"])
+def test_finite_box_actions_out_of_bounds_give_the_references_results(task_id: str) -> None:
     wild = [
         1e39,
         -1e150,
@@ -209,8 +209,8 @@ def test_finite_box_actions_out_of_bounds_give_the_references_results(env_id: st
         1e-45,
         -0.0,
     ]
-    reference = [gymnasium.make(env_id) for _ in range(NUM_ENVS)]
-    with Pool(env_id, NUM_ENVS, seed=3, reward_dtype="float64") as pool:
+    reference = [gymnasium.make(task_id) for _ in range(NUM_ENVS)]
+    with Pool(task_id, NUM_ENVS, seed=3, reward_dtype="float64") as pool:
         names = [column.name for column in pool.columns]
         pool.reset()
         for i, env in enumerate(reference):
@@ -223,16 +223,16 @@ def test_finite_box_actions_out_of_bounds_give_the_references_results(env_id: st
             batch = dict(zip(names, pool.step(actions), strict=True))
             for i, env in enumerate(reference):
                 obs, reward, terminated, truncated, _ = env.step(actions[i])
-                assert_same(batch["obs"][i], obs, f"{env_id} {at}")
+                assert_same(batch["obs"][i], obs, f"{task_id} {at}")
                 assert batch["reward"][i] == reward
                 assert (batch["terminated"][i], batch["truncated"][i]) == (terminated, truncated)
     for env in reference:
         env.close()
 
 
-def assert_equivalent(env_id: str, good: Any, others: list[Any]) -> None:
+def assert_equivalent(task_id: str, good: Any, others: list[Any]) -> None:
     """Checks that sending each of these objects has the same effect as sending the good one."""
-    with twins(env_id) as (pool, untouched):
+    with twins(task_id) as (pool, untouched):
         assert_same(pool.reset(), untouched.reset(), "reset")
         for other in others * 2:
             assert_same(pool.step(other), untouched.step(good), repr(other))
@@ -241,8 +241,8 @@ def assert_equivalent(env_id: str, good: Any, others: list[Any]) -> None:
             assert_same(pool.recv(), untouched.recv(), repr(other))
 
 
-@pytest.mark.parametrize("env_id", ["CartPole-v1", "Pong-v5"])
-def test_lists_and_every_integer_dtype_are_accepted(env_id: str) -> None:
+@pytest.mark.parametrize("task_id", ["CartPole-v1", "Pong-v5"])
+def test_lists_and_every_integer_dtype_are_accepted(task_id: str) -> None:
     good = np.array([1, 0, 1])
     read_only = np.array([1, 0, 1])
     read_only.flags.writeable = False
@@ -250,7 +250,7 @@ def test_lists_and_every_integer_dtype_are_accepted(env_id: str) -> None:
     others += [[1, 0, 1], (1, 0, 1), [np.int64(1), np.uint8(0), 1]]
     others += [np.array([1, 9, 0, 9, 1])[::2], np.array([1, 0, 1])[::-1], read_only]
     others += [np.array([1, 0, 1], ">i8"), np.array([1, 0, 1], ">u2")]
-    assert_equivalent(env_id, good, others)
+    assert_equivalent(task_id, good, others)
 
 
 def test_every_real_dtype_is_accepted_for_a_box() -> None:

@@ -123,14 +123,14 @@ OPTIONS: list[tuple[str, dict[str, Any], type[Exception], str]] = [
 
 
 @pytest.mark.quick(12)
-@pytest.mark.parametrize(("env_id", "options", "error", "message"), OPTIONS)
+@pytest.mark.parametrize(("task_id", "options", "error", "message"), OPTIONS)
 def test_wrong_options_are_refused(
-    env_id: str, options: dict[str, Any], error: type[Exception], message: str
+    task_id: str, options: dict[str, Any], error: type[Exception], message: str
 ) -> None:
     with pytest.raises(error, match=message) as caught:
-        Pool(env_id, 2, options=options)
+        Pool(task_id, 2, options=options)
     assert caught.type is error
-    with Pool(env_id, 2, seed=0) as pool:
+    with Pool(task_id, 2, seed=0) as pool:
         assert len(pool.reset()[0]) == 2
 
 
@@ -162,7 +162,7 @@ def test_wrong_arguments_of_reset_are_refused(
 
 
 @pytest.mark.parametrize(
-    ("env_id", "message"),
+    ("task_id", "message"),
     [
         ("CartPole-v2", "no environment 'CartPole-v2': did you mean CartPole-v1"),
         ("cartpole-v1", "no environment 'cartpole-v1': did you mean CartPole-v1"),
@@ -171,9 +171,9 @@ def test_wrong_arguments_of_reset_are_refused(
         ("", "no environment '': see parallel_pool.list_all_envs"),
     ],
 )
-def test_unknown_ids_are_refused(env_id: str, message: str) -> None:
+def test_unknown_ids_are_refused(task_id: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        Pool(env_id)
+        Pool(task_id)
 
 
 @pytest.mark.parametrize("wrong", [None, 3, b"CartPole-v1"])

@@ -72,7 +72,7 @@ def test_another_build_is_refused(
 
 
 @pytest.mark.parametrize(
-    ("env_id", "options", "words"),
+    ("task_id", "options", "words"),
     [
         (COINRUN, {"distribution_mode": "memory"}, "coinrun has easy .0., hard .1., exploration"),
         (COINRUN, {"distribution_mode": "Easy"}, "distribution_mode=Easy: coinrun has"),
@@ -91,9 +91,9 @@ def test_another_build_is_refused(
         (EASY, {"use_generated_assets": True}, "needs vector_seeds=False"),
     ],
 )
-def test_wrong_options_are_refused(env_id: str, options: dict[str, Any], words: str) -> None:
+def test_wrong_options_are_refused(task_id: str, options: dict[str, Any], words: str) -> None:
     with pytest.raises(ValueError, match=words):
-        Pool(env_id, 1, options=options)
+        Pool(task_id, 1, options=options)
 
 
 @pytest.mark.parametrize("name", ["_link", "_assets"])

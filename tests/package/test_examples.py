@@ -13,7 +13,9 @@ from tests.support.examples import CLUSTER, EXAMPLES, FOLDER, output_of
 # what a program prints, if its numbers are the same on every machine
 SHOWN = {
     "dm_env_steps": r"1000 steps: \d+ episodes, \d\d+ of them up to the time limit",
+    "gymnasium_make": r"\d+ steps of .* are those of .*, bit by bit",
     "gymnasium_make_vec": r"\d{4} episodes",
+    "gymnax_lookahead": r"32 environments, 100 steps .*: 0 episodes ended",
     "jax_search": r"best of 256 policies: 500 steps",
     "leases": r"seed 1: a step took too long",
     "minari_dataset": r"32 episodes, 16000 steps\nmean return 500",
@@ -21,6 +23,7 @@ SHOWN = {
     "openenv_sessions": r"4800 steps of 8 sessions: \d+ episodes",
     "own_env": r"example/Guess-v0: \d+ games, 3\.[34] guesses for each",
     "pettingzoo_agents": r"at random: .* -2\d\.\d\nby the rule: .* -1\d\.\d",
+    "pettingzoo_game": r"after \d+ moves player_[01] has won",
     "python_workers": r"fell off the cliff, in environments \(0, 2, 3, 7\)",
 }
 

@@ -51,10 +51,10 @@ MEANT = {
 }
 
 
-@pytest.mark.parametrize("env_id", MEANT)
-def test_an_unknown_id_gets_a_suggestion(env_id: str) -> None:
-    with pytest.raises(ValueError, match=f"no environment {env_id!r}: .*{MEANT[env_id]}"):
-        registry.find(env_id)
+@pytest.mark.parametrize("task_id", MEANT)
+def test_an_unknown_id_gets_a_suggestion(task_id: str) -> None:
+    with pytest.raises(ValueError, match=f"no environment {task_id!r}: .*{MEANT[task_id]}"):
+        registry.find(task_id)
 
 
 NATIVE = [parallel_pool.Pool, partial(parallel_pool.make, env_type="gymnasium")]
@@ -67,12 +67,12 @@ def test_native_apis_suggest_make_vec(make: Callable[..., Any]) -> None:
 
 
 @pytest.mark.parametrize("make", [parallel_pool.make_vec, PoolVectorEnv], ids=["make_vec", "class"])
-@pytest.mark.parametrize("env_id", ["pong", "cartpole", "CartPool-v0", "PongDeterministic-v4"])
-def test_gymnasiums_errors_have_the_suggestion_too(make: Callable[..., Any], env_id: str) -> None:
+@pytest.mark.parametrize("task_id", ["pong", "cartpole", "CartPool-v0", "PongDeterministic-v4"])
+def test_gymnasiums_errors_have_the_suggestion_too(make: Callable[..., Any], task_id: str) -> None:
     with pytest.raises(
-        UnregisteredEnv, match=f"doesn't exist.*In parallel_pool: .*{MEANT[env_id]}"
+        UnregisteredEnv, match=f"doesn't exist.*In parallel_pool: .*{MEANT[task_id]}"
     ):
-        make(env_id, 2)
+        make(task_id, 2)
 
 
 # ------------------------------------------------------------------------------ ale-py's ids --
@@ -80,20 +80,20 @@ def test_gymnasiums_errors_have_the_suggestion_too(make: Callable[..., Any], env
 PROGRAM = """
 import sys
 import parallel_pool, gymnasium
-assert not any("NoFrameskip" in env_id for env_id in gymnasium.registry)
-envs = parallel_pool.make_vec({env_id!r}, 2)
+assert not any("NoFrameskip" in task_id for task_id in gymnasium.registry)
+envs = parallel_pool.make_vec({task_id!r}, 2)
 assert envs.backend == "native", envs.backend_reason
 print(envs.spec.id, envs.reset(seed=1)[0].shape)
 """
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("env_id", ["PongNoFrameskip-v4", "Pong-v0", "BreakoutNoFrameskip-v0"])
-def test_old_atari_ids_need_no_import_of_ale_py(env_id: str) -> None:
+@pytest.mark.parametrize("task_id", ["PongNoFrameskip-v4", "Pong-v0", "BreakoutNoFrameskip-v0"])
+def test_old_atari_ids_need_no_import_of_ale_py(task_id: str) -> None:
     """No id is registered before it is needed."""
-    code = PROGRAM.format(env_id=env_id)
+    code = PROGRAM.format(task_id=task_id)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
-    assert done.stdout == f"{env_id} (2, 210, 160, 3)\n", done.stderr
+    assert done.stdout == f"{task_id} (2, 210, 160, 3)\n", done.stderr
 
 
 # ----------------------------------------------------------- native environments that are unused --

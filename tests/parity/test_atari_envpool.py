@@ -53,10 +53,10 @@ STEPS = 110
 NUM_ENVS = 2
 
 
-def make(env_id: str, seed: int | list[int] = 42, **options: Any) -> Pool:
+def make(task_id: str, seed: int | list[int] = 42, **options: Any) -> Pool:
     limit = options.pop("max_episode_steps", None)
     return Pool(
-        env_id,
+        task_id,
         NUM_ENVS,
         seed=seed,
         num_threads=1,
@@ -101,14 +101,14 @@ def check(pool: Pool, batch: Batch, outputs: list[Output]) -> None:
 
 
 def compare(
-    env_id: str, options: dict[str, Any], steps: int, seed: int = 42, *, resets: bool = True
+    task_id: str, options: dict[str, Any], steps: int, seed: int = 42, *, resets: bool = True
 ) -> list[Output]:
     """Plays both with random actions and two forced resets; returns the model's outputs."""
-    game = TASKS[env_id].variant
+    game = TASKS[task_id].variant
     models = [EnvPoolAtari(game, seed + i, **options) for i in range(NUM_ENVS)]
     rng = np.random.default_rng(seed)
     history = []
-    with make(env_id, seed, **options) as pool:
+    with make(task_id, seed, **options) as pool:
         assert pool.spec.action.n == len(models[0].actions)
         for t in range(steps):
             if resets and t == steps * 2 // 5:
@@ -125,7 +125,7 @@ def compare(
 
 @pytest.mark.quick(1)
 @pytest.mark.parametrize(
-    ("env_id", "options"),
+    ("task_id", "options"),
     [
         pytest.param(game, name, marks=[] if (game, name) in QUICK else pytest.mark.slow)
         for game in GAMES
@@ -133,8 +133,8 @@ def compare(
         if name not in PICTURES | LONG
     ],
 )
-def test_equals_the_model(env_id: str, options: str) -> None:
-    compare(env_id, OPTION_SETS[options], FEWER_STEPS.get(options, STEPS))
+def test_equals_the_model(task_id: str, options: str) -> None:
+    compare(task_id, OPTION_SETS[options], FEWER_STEPS.get(options, STEPS))
 
 
 def test_a_lost_life_ends_an_episode() -> None:
@@ -144,13 +144,13 @@ def test_a_lost_life_ends_an_episode() -> None:
 
 # a third of the games: what differs between games is compared for all in test_atari_proofs.py
 @pytest.mark.quick(1)
-@pytest.mark.parametrize("env_id", sampled(sorted({*list(TASKS)[1::3], *SAMPLED}), SAMPLED))
-def test_games_equal_the_model(env_id: str) -> None:
+@pytest.mark.parametrize("task_id", sampled(sorted({*list(TASKS)[1::3], *SAMPLED}), SAMPLED))
+def test_games_equal_the_model(task_id: str) -> None:
     """integration/compare/envpool_atari.py --games all is a longer form of this test."""
-    number = list(TASKS).index(env_id)
+    number = list(TASKS).index(task_id)
     options: dict[str, Any] = {"episodic_life": number % 3 == 0, "full_action_space": True}
     options["repeat_action_probability"] = 0.25 * (number % 2)
-    compare(env_id, options, 30, seed=number)
+    compare(task_id, options, 30, seed=number)
 
 
 @pytest.mark.slow
@@ -160,16 +160,16 @@ def test_pictures_equal_the_model(options: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("env_id", "options"), thinned(MODES, 3))
-def test_modes_equal_the_model(env_id: str, options: dict[str, Any]) -> None:
-    compare(env_id, options, 100)
+@pytest.mark.parametrize(("task_id", "options"), thinned(MODES, 3))
+def test_modes_equal_the_model(task_id: str, options: dict[str, Any]) -> None:
+    compare(task_id, options, 100)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("env_id", "steps"), [("Pong-v5", 430), ("Breakout-v5", 120)])
-def test_games_end_and_restart(env_id: str, steps: int) -> None:
+@pytest.mark.parametrize(("task_id", "steps"), [("Pong-v5", 430), ("Breakout-v5", 120)])
+def test_games_end_and_restart(task_id: str, steps: int) -> None:
     """Long enough, at ten frames a step, for real game overs on any frame of a step."""
-    history = compare(env_id, {"frame_skip": 10}, steps, seed=7, resets=False)
+    history = compare(task_id, {"frame_skip": 10}, steps, seed=7, resets=False)
     assert any(output.game_over and output.ended for output in history)
 
 
@@ -282,26 +282,26 @@ def test_snapshots_hold_everything() -> None:
                 np.testing.assert_array_equal(got, expected)
 
 
-@pytest.mark.parametrize("env_id", GAMES)
-def test_an_environment_stays_below_128_kb(env_id: str) -> None:
-    with make(env_id) as pool:
+@pytest.mark.parametrize("task_id", GAMES)
+def test_an_environment_stays_below_128_kb(task_id: str) -> None:
+    with make(task_id) as pool:
         pool.reset()
         assert all(len(state) < 128 * 1024 for state in pool.get_state())
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("env_id", [*GAMES, "AirRaid-v5"])
-def test_render_is_the_screen(env_id: str) -> None:
+@pytest.mark.parametrize("task_id", [*GAMES, "AirRaid-v5"])
+def test_render_is_the_screen(task_id: str) -> None:
     """Even after a step whose last frame was not drawn, because the game ended within the step.
 
     Air Raid's frames have an odd number of lines, which on PAL are gray.
     """
     rng = np.random.default_rng(2)
     options = {"frame_skip": 7}
-    game = TASKS[env_id].variant
+    game = TASKS[task_id].variant
     models = [EnvPoolAtari(game, 42 + i, **options) for i in range(NUM_ENVS)]
     overs = 0
-    with make(env_id, **options) as pool:
+    with make(task_id, **options) as pool:
         check(pool, pool.reset(), [model.reset() for model in models])
         for t in range(130):
             actions = rng.integers(0, pool.spec.action.n, NUM_ENVS)
@@ -312,7 +312,7 @@ def test_render_is_the_screen(env_id: str) -> None:
                 overs += any(output.game_over for output in outputs)
                 screens = [model.ale.getScreenRGB() for model in models]
                 np.testing.assert_array_equal(pool.render(), screens)
-    assert overs > 0 or env_id != "Breakout-v5"
+    assert overs > 0 or task_id != "Breakout-v5"
 
 
 # ------------------------------------------------------------------------- wrong arguments --
@@ -404,5 +404,5 @@ def test_every_game_of_ale_py_has_its_id() -> None:
 
 
 def test_actions_are_the_games_own() -> None:
-    assert [make(env_id).spec.action.n for env_id in GAMES] == [6, 4]
+    assert [make(task_id).spec.action.n for task_id in GAMES] == [6, 4]
     assert len(ale_py.Action.__members__) == make("Pong-v5", full_action_space=True).spec.action.n

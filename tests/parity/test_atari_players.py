@@ -122,16 +122,16 @@ def test_a_game_in_turns_equals_the_reference(name: str) -> None:
 
 @pytest.mark.parametrize("name", sampled(GAMES, {"pong_v3"}))
 def test_pettingzoos_own_tests_pass(name: str) -> None:
-    env_id = players.ids()[name]
+    task_id = players.ids()[name]
     short = {"max_cycles": 12, "obs_type": "ram"}
-    api_test(env(env_id), num_cycles=20)
-    parallel_api_test(parallel_env(env_id), num_cycles=20)
-    seed_test(partial(env, env_id, **short), num_cycles=12)
-    parallel_seed_test(partial(parallel_env, env_id, **short), num_cycles=12)
+    api_test(env(task_id), num_cycles=20)
+    parallel_api_test(parallel_env(task_id), num_cycles=20)
+    seed_test(partial(env, task_id, **short), num_cycles=12)
+    parallel_seed_test(partial(parallel_env, task_id, **short), num_cycles=12)
     max_cycles_test(
-        SimpleNamespace(env=partial(env, env_id), parallel_env=partial(parallel_env, env_id))
+        SimpleNamespace(env=partial(env, task_id), parallel_env=partial(parallel_env, task_id))
     )
-    render_test(partial(env, env_id))
+    render_test(partial(env, task_id))
 
 
 # -------------------------------------------------------------------------------- preprocessing --

@@ -326,8 +326,8 @@ def test_attributes_are_identical(options: dict[str, Any]) -> None:
 
 
 def test_other_apis_cannot_make_it() -> None:
-    assert not any(env_id.startswith("_") for env_id in parallel_pool.list_all_envs())
-    assert any(env_id.startswith("_") for env_id in registry.builtin())
+    assert not any(task_id.startswith("_") for task_id in parallel_pool.list_all_envs())
+    assert any(task_id.startswith("_") for task_id in registry.builtin())
 
 
 # ------------------------------------------------------------------------------- XLA's calls --

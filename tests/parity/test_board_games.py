@@ -46,8 +46,8 @@ OPTIONS: list[dict[str, Any]] = [
 ]
 
 
-def reference(env_id: str, **options: Any) -> Any:
-    return importlib.import_module(MODULES[env_id]).env(**options)
+def reference(task_id: str, **options: Any) -> Any:
+    return importlib.import_module(MODULES[task_id]).env(**options)
 
 
 @pytest.fixture(autouse=True)
@@ -68,9 +68,9 @@ def draw(rng: np.random.Generator, mask: Any, illegal: float) -> Any:
 class Pair:
     """PettingZoo's environment and ours, played with the same actions and compared all the time."""
 
-    def __init__(self, env_id: str, illegal: float = 0.0, seed: int = 0, **options: Any) -> None:
-        self.theirs = reference(env_id, **options)
-        self.ours = single.env(env_id, **options)
+    def __init__(self, task_id: str, illegal: float = 0.0, seed: int = 0, **options: Any) -> None:
+        self.theirs = reference(task_id, **options)
+        self.ours = single.env(task_id, **options)
         self.rng = np.random.default_rng(seed)
         self.illegal = illegal
         self.where = ""
@@ -131,21 +131,21 @@ class Pair:
 
 @pytest.mark.quick(2)
 @pytest.mark.parametrize(
-    ("env_id", "illegal", "games"),
+    ("task_id", "illegal", "games"),
     [
         ("classic/tictactoe_v3", 0.0, 40),
         ("classic/tictactoe_v3", 0.1, 40),
         ("classic/connect_four_v3", 0.0, 10),
         ("classic/connect_four_v3", 0.3, 20),
         *(
-            pytest.param(env_id, illegal, 400, marks=pytest.mark.slow)
-            for env_id in GRIDS
+            pytest.param(task_id, illegal, 400, marks=pytest.mark.slow)
+            for task_id in GRIDS
             for illegal in (0.0, 0.1)
         ),
     ],
 )
-def test_games_in_turns_are_identical(env_id: str, illegal: float, games: int) -> None:
-    with closing(Pair(env_id, illegal, seed=games)) as pair:
+def test_games_in_turns_are_identical(task_id: str, illegal: float, games: int) -> None:
+    with closing(Pair(task_id, illegal, seed=games)) as pair:
         ends = set()
         for game in range(games):
             pair.where = f"game {game}"
@@ -153,7 +153,7 @@ def test_games_in_turns_are_identical(env_id: str, illegal: float, games: int) -
     # both players win; nobody does; both make illegal moves
     assert {(False, 1.0), (False, -1.0)} <= ends
     assert {(True, -1.0), (True, 0.0)} <= ends or not illegal
-    assert (False, 0.0) in ends or games < 40 or env_id == GRIDS[1]
+    assert (False, 0.0) in ends or games < 40 or task_id == GRIDS[1]
 
 
 @pytest.mark.parametrize("options", thinned(OPTIONS, 2), ids=str)
@@ -192,9 +192,9 @@ def test_a_game_may_be_reset_at_any_time() -> None:
                     pair.step()
 
 
-@pytest.mark.parametrize("env_id", IDS)
-def test_spaces_and_metadata_are_identical(env_id: str) -> None:
-    with closing(Pair(env_id)) as pair:
+@pytest.mark.parametrize("task_id", IDS)
+def test_spaces_and_metadata_are_identical(task_id: str) -> None:
+    with closing(Pair(task_id)) as pair:
         ours, theirs = pair.ours, pair.theirs
         assert ours.possible_agents == theirs.possible_agents
         assert ours.metadata == theirs.metadata
@@ -236,10 +236,10 @@ def test_wrong_actions_change_nothing() -> None:
 
 
 @pytest.mark.parametrize("action", [True, np.True_])
-@pytest.mark.parametrize("env_id", ["classic/connect_four_v3", "classic/tictactoe_v3"])
-def test_a_bool_is_no_move(env_id: str, action: Any) -> None:
+@pytest.mark.parametrize("task_id", ["classic/connect_four_v3", "classic/tictactoe_v3"])
+def test_a_bool_is_no_move(task_id: str, action: Any) -> None:
     """PettingZoo's games raise whatever NumPy raises for such an index."""
-    game = single.env(env_id)
+    game = single.env(task_id)
     game.reset(seed=0)
     with pytest.raises((TypeError, AssertionError)):
         game.step(action)
@@ -259,12 +259,12 @@ def test_an_illegal_move_is_logged_as_pettingzoo_does() -> None:
     assert logged[0] == logged[1] and "Illegal move made" in logged[0][0]
 
 
-@pytest.mark.parametrize("env_id", IDS)
+@pytest.mark.parametrize("task_id", IDS)
 @pytest.mark.filterwarnings("ignore:Observation numpy array is all zeros")
-def test_pettingzoos_own_tests_pass(env_id: str) -> None:
-    api_test(single.env(env_id), num_cycles=30)
-    seed_test(partial(single.env, env_id), num_cycles=30)
-    copy = pickle.loads(pickle.dumps(single.env(env_id)))
+def test_pettingzoos_own_tests_pass(task_id: str) -> None:
+    api_test(single.env(task_id), num_cycles=30)
+    seed_test(partial(single.env, task_id), num_cycles=30)
+    copy = pickle.loads(pickle.dumps(single.env(task_id)))
     copy.reset()
     assert copy.agent_selection == copy.possible_agents[0]
 
@@ -279,12 +279,12 @@ def test_pettingzoos_test_of_cycles_passes() -> None:
 # ------------------------------------------------------------------------------------- the pool --
 
 
-@pytest.mark.parametrize("env_id", GRIDS)
-def test_rows_of_a_pool_are_those_of_the_players(env_id: str) -> None:
+@pytest.mark.parametrize("task_id", GRIDS)
+def test_rows_of_a_pool_are_those_of_the_players(task_id: str) -> None:
     """Each row shows what PettingZoo's environment shows to both players after the same move."""
     rng = np.random.default_rng(6)
-    theirs = reference(env_id)
-    with Pool(env_id, num_threads=1, autoreset="disabled", reward_dtype="float64") as pool:
+    theirs = reference(task_id)
+    with Pool(task_id, num_threads=1, autoreset="disabled", reward_dtype="float64") as pool:
         assert list(pool.spec.player_names) == theirs.possible_agents
         ends = set()
         for game in range(25):
@@ -381,11 +381,11 @@ def test_who_moves_is_live_in_many_games() -> None:
                     assert truncations[agent][i] == game.truncations[agent]
 
 
-@pytest.mark.parametrize("env_id", GRIDS)
-def test_an_asynchronous_pool_differs_in_order_only(env_id: str) -> None:
+@pytest.mark.parametrize("task_id", GRIDS)
+def test_an_asynchronous_pool_differs_in_order_only(task_id: str) -> None:
     with (
-        PoolParallelEnv(env_id, 4) as envs,
-        PoolParallelEnv(env_id, 4, batch_size=2) as asynchronous,
+        PoolParallelEnv(task_id, 4) as envs,
+        PoolParallelEnv(task_id, 4, batch_size=2) as asynchronous,
     ):
         check_order_only(envs, asynchronous, 20)
 
@@ -418,13 +418,13 @@ SIZES: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("env_id", IDS)
+@pytest.mark.parametrize("task_id", IDS)
 @pytest.mark.parametrize(
     "is_small", [True, pytest.param(False, marks=pytest.mark.slow)], ids=["small", "default"]
 )
-def test_pictures_are_identical(env_id: str, is_small: bool) -> None:
-    options = SIZES[env_id] if is_small else {}
-    with closing(Pair(env_id, render_mode="rgb_array", **options)) as pair:
+def test_pictures_are_identical(task_id: str, is_small: bool) -> None:
+    options = SIZES[task_id] if is_small else {}
+    with closing(Pair(task_id, render_mode="rgb_array", **options)) as pair:
         pair.reset()
         shown = set()
         while True:
@@ -439,25 +439,25 @@ def test_pictures_are_identical(env_id: str, is_small: bool) -> None:
 
 @pytest.mark.quick(5)
 @pytest.mark.parametrize("kind", [np.int16, np.int32, np.int64, np.array])
-@pytest.mark.parametrize("env_id", IDS)
-def test_options_are_integers_of_any_type(env_id: str, kind: Any) -> None:
+@pytest.mark.parametrize("task_id", IDS)
+def test_options_are_integers_of_any_type(task_id: str, kind: Any) -> None:
     """But num_actions of rps_v2 is a Python int: PettingZoo's first observations have its type,
     which is not that of their space."""
-    name = next(iter(SIZES[env_id]))
-    options = {name: kind(SIZES[env_id][name])}
-    with closing(Pair(env_id, render_mode="rgb_array", **options)) as pair:
+    name = next(iter(SIZES[task_id]))
+    options = {name: kind(SIZES[task_id][name])}
+    with closing(Pair(task_id, render_mode="rgb_array", **options)) as pair:
         pair.reset()
         while pair.theirs.agents:
             assert_same(pair.ours.render(), pair.theirs.render(), f"{pair.theirs.agents}")
             pair.step()
 
 
-@pytest.mark.parametrize("env_id", IDS)
-def test_pictures_of_many_games_are_those_of_each(env_id: str) -> None:
-    options = SIZES[env_id]
+@pytest.mark.parametrize("task_id", IDS)
+def test_pictures_of_many_games_are_those_of_each(task_id: str) -> None:
+    options = SIZES[task_id]
     with (
-        PoolParallelEnv(env_id, 3, render_mode="rgb_array", **options) as envs,
-        closing(reference(env_id, render_mode="rgb_array", **options)) as theirs,
+        PoolParallelEnv(task_id, 3, render_mode="rgb_array", **options) as envs,
+        closing(reference(task_id, render_mode="rgb_array", **options)) as theirs,
     ):
         envs.reset()
         theirs.reset()
@@ -465,7 +465,7 @@ def test_pictures_of_many_games_are_those_of_each(env_id: str) -> None:
             actions = {agent: np.full(3, move) for agent in envs.possible_agents}
             envs.step(actions)
             # a round takes two steps of PettingZoo's
-            for _ in range(2 if env_id == "classic/rps_v2" else 1):
+            for _ in range(2 if task_id == "classic/rps_v2" else 1):
                 theirs.step(move)
             pictures, expected = envs.render(), theirs.render()
             assert len(pictures) == 3
@@ -473,7 +473,7 @@ def test_pictures_of_many_games_are_those_of_each(env_id: str) -> None:
                 assert_same(picture, expected, f"move {move}")
         assert_same(envs.pool.render([2])[0], np.ascontiguousarray(expected), "of the pool")
         # when a match is over, its parallel environment has no agents, and shows past rounds only
-        if env_id == "classic/rps_v2":
+        if task_id == "classic/rps_v2":
             parallel = rounds(render_mode="rgb_array", **options)
             parallel.reset()
             envs.reset()
@@ -506,13 +506,13 @@ def window_size(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Any]]:
 
 
 @pytest.mark.parametrize(
-    ("env_id", "size"), list(zip(IDS, [(101, 101), (198, 172), (53, 150)], strict=True))
+    ("task_id", "size"), list(zip(IDS, [(101, 101), (198, 172), (53, 150)], strict=True))
 )
 def test_a_window_opens_and_closes(
-    env_id: str, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+    task_id: str, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with window_size(monkeypatch) as opened:
-        env = single.env(env_id, render_mode="human", **SIZES[env_id])
+        env = single.env(task_id, render_mode="human", **SIZES[task_id])
         env.reset()
         env.step(0)
         assert env.render() is None
@@ -539,7 +539,7 @@ def test_pictures_need_pygame(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("env_id", "options", "error", "message"),
+    ("task_id", "options", "error", "message"),
     [
         ("classic/rps_v2", {"num_actions": 4}, ValueError, "num_actions=4: choose an odd number"),
         ("classic/rps_v2", {"num_actions": 1}, ValueError, "num_actions=1: choose 3 to 1e"),
@@ -551,10 +551,10 @@ def test_pictures_need_pygame(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_wrong_arguments_are_named(
-    env_id: str, options: dict[str, Any], error: type[Exception], message: str
+    task_id: str, options: dict[str, Any], error: type[Exception], message: str
 ) -> None:
     with pytest.raises(error, match=message):
-        single.env(env_id, **options)
+        single.env(task_id, **options)
 
 
 def test_games_have_no_cameras() -> None:
@@ -563,9 +563,9 @@ def test_games_have_no_cameras() -> None:
 
 
 def test_games_in_turns_have_no_parallel_form() -> None:
-    for env_id in GRIDS:
-        with pytest.raises(ValueError, match=rf"call env\('{env_id}'\) for one game, or PoolPara"):
-            single.parallel_env(env_id)
+    for task_id in GRIDS:
+        with pytest.raises(ValueError, match=rf"call env\('{task_id}'\) for one game, or PoolPara"):
+            single.parallel_env(task_id)
 
 
 def test_all_classic_games_are_compared() -> None:

@@ -28,7 +28,7 @@ from parallel_pool.compat import pettingzoo
 from tests.support.same import assert_same
 from tests.support.sampling import thinned
 
-IDS = [env_id for env_id in registry.builtin() if env_id.startswith("mpe/")]
+IDS = [task_id for task_id in registry.builtin() if task_id.startswith("mpe/")]
 
 # each world once, in the order of IDS, with options that change what it computes
 WORLDS: dict[str, dict[str, Any]] = {
@@ -55,10 +55,10 @@ def no_screen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
 
 
-def module_of(env_id: str) -> Any:
+def module_of(task_id: str) -> Any:
     """Returns a world of ours in the form of mpe2's module."""
     return SimpleNamespace(
-        env=partial(pettingzoo.env, env_id), parallel_env=partial(pettingzoo.parallel_env, env_id)
+        env=partial(pettingzoo.env, task_id), parallel_env=partial(pettingzoo.parallel_env, task_id)
     )
 
 
@@ -98,9 +98,9 @@ def compare(ours: Any, theirs: Any, where: str) -> None:
 
 # mpe2's own worlds pass all of these tests
 @pytest.mark.quick(1)
-@pytest.mark.parametrize("env_id", thinned(IDS, 4))
-def test_pettingzoos_tests_pass(env_id: str, capsys: pytest.CaptureFixture[str]) -> None:
-    module = module_of(env_id)
+@pytest.mark.parametrize("task_id", thinned(IDS, 4))
+def test_pettingzoos_tests_pass(task_id: str, capsys: pytest.CaptureFixture[str]) -> None:
+    module = module_of(task_id)
     api_test(module.env(), num_cycles=30)
     parallel_api_test(module.parallel_env(), num_cycles=30)
     seed_test(module.env, num_cycles=30)
@@ -109,12 +109,12 @@ def test_pettingzoos_tests_pass(env_id: str, capsys: pytest.CaptureFixture[str])
     state_test(module.env(), module.parallel_env())
 
 
-@pytest.mark.parametrize("env_id", thinned(IDS, 5))
-def test_pettingzoos_test_of_pictures_passes(env_id: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("task_id", thinned(IDS, 5))
+def test_pettingzoos_test_of_pictures_passes(task_id: str, monkeypatch: pytest.MonkeyPatch) -> None:
     # "human" would wait for a tenth of a second at each picture
     clock = SimpleNamespace(tick=lambda fps: 0)
     monkeypatch.setattr("pygame.time.Clock", lambda: clock)
-    render_test(module_of(env_id).env)
+    render_test(module_of(task_id).env)
 
 
 def test_all_worlds_are_compared() -> None:

@@ -63,15 +63,15 @@ def public(env: Any) -> list[str]:
 
 @pytest.mark.quick(1)
 @pytest.mark.parametrize(
-    "env_id",
+    "task_id",
     sampled(IDS, {"CartPole-v1", "Pendulum-v1", "Ant-v5", "Reacher-v4"}),
 )
-def test_attributes_are_those_of_sync(env_id: str) -> None:
+def test_attributes_are_those_of_sync(task_id: str) -> None:
     """Public attributes have the same value and type at all times, or the error names the cure."""
-    if env_id in ALE:
-        ale_ids.register(env_id)
-    theirs = gymnasium.make_vec(env_id, 2, vectorization_mode="sync")
-    ours = parallel_pool.make_vec(env_id, 2)
+    if task_id in ALE:
+        ale_ids.register(task_id)
+    theirs = gymnasium.make_vec(task_id, 2, vectorization_mode="sync")
+    ours = parallel_pool.make_vec(task_id, 2)
     rng = np.random.default_rng(1)
     theirs.action_space.seed(1)
     read, refused = set(), set()
@@ -102,7 +102,7 @@ def test_attributes_are_those_of_sync(env_id: str) -> None:
     finally:
         theirs.close(), ours.close()
     # resets of this task write to these attributes
-    own = {"init_qpos", "cylinder_pos", "goal_pos"} if env_id == "Pusher-v5" else set()
+    own = {"init_qpos", "cylinder_pos", "goal_pos"} if task_id == "Pusher-v5" else set()
     assert refused <= CHANGES | own
     assert not read & (CHANGES | own)
     assert read
@@ -110,18 +110,18 @@ def test_attributes_are_those_of_sync(env_id: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "env_id", sampled(IDS, {"CartPole-v1", "FrozenLake-v1", "LunarLander-v3", "Hopper-v5"})
+    "task_id", sampled(IDS, {"CartPole-v1", "FrozenLake-v1", "LunarLander-v3", "Hopper-v5"})
 )
-def test_constants_are_the_same_in_a_thousand_steps(env_id: str) -> None:
+def test_constants_are_the_same_in_a_thousand_steps(task_id: str) -> None:
     """What is served as a constant is so on the reference, in 20 episodes or more."""
-    if env_id in ALE:
-        ale_ids.register(env_id)
-    ours = parallel_pool.make_vec(env_id, 1)
+    if task_id in ALE:
+        ale_ids.register(task_id)
+    ours = parallel_pool.make_vec(task_id, 1)
     spec = env_specs.registered_reference(ours.pool.definition)
     assert spec is not None
     reference = ReferenceEnv(spec, spec.kwargs, draws=False, pool=ours.pool)
     constants = {name: ours.get_attr(name)[0] for name in reference.values()}
-    theirs = gymnasium.make(env_id, disable_env_checker=True)
+    theirs = gymnasium.make(task_id, disable_env_checker=True)
     theirs.action_space.seed(7)
     ended = True
     for step in range(1000):

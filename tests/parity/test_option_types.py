@@ -97,8 +97,8 @@ WHOLE = {"frame_skip", "main_body"}
 OTHERS = {"self", "render_mode", "kwargs", "xml_file", "default_camera_config", "desc", "map_name"}
 
 
-def constructor_options(env_id: str) -> Mapping[str, inspect.Parameter]:
-    spec = gymnasium.spec(env_id)
+def constructor_options(task_id: str) -> Mapping[str, inspect.Parameter]:
+    spec = gymnasium.spec(task_id)
     assert isinstance(spec.entry_point, str)
     creator = gymnasium.envs.registration.load_env_creator(spec.entry_point)
     return inspect.signature(creator.__init__).parameters  # type: ignore[misc]
@@ -119,12 +119,12 @@ def value_of(name: str, default: Any, kind: str) -> Any:
 
 def cases() -> list[tuple[str, str, str]]:
     found = []
-    for env_id, definition in registry.definitions().items():
+    for task_id, definition in registry.definitions().items():
         if definition.family not in FAMILIES or not definition.reference.startswith("gymnasium"):
             continue
-        for name in constructor_options(env_id):
+        for name in constructor_options(task_id):
             if name not in OTHERS:
-                found += [(env_id, name, kind) for kind in TYPES]
+                found += [(task_id, name, kind) for kind in TYPES]
     return found
 
 
@@ -138,19 +138,21 @@ def play(env: Any, actions: list[Any]) -> list[Any]:
 
 
 @functools.cache
-def action_space(env_id: str, options: frozenset[tuple[str, bool]]) -> Any:
+def action_space(task_id: str, options: frozenset[tuple[str, bool]]) -> Any:
     """Returns the action space of two environments."""
-    with closing(gymnasium.make_vec(env_id, 2, vectorization_mode="sync", **dict(options))) as envs:
+    with closing(
+        gymnasium.make_vec(task_id, 2, vectorization_mode="sync", **dict(options))
+    ) as envs:
         return envs.action_space
 
 
-def compare(env_id: str, options: Mapping[str, Any], steps: int = 30, dtype: Any = None) -> str:
+def compare(task_id: str, options: Mapping[str, Any], steps: int = 30, dtype: Any = None) -> str:
     """Returns "same", "both refused", "refused: ..." or "native only: ..." with the other's error;
     fails if results differ."""
     own = {"max_episode_steps": 9, **options}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        space = action_space(env_id, frozenset(without_number(options).items()))
+        space = action_space(task_id, frozenset(without_number(options).items()))
         space.seed(5)
         actions = [space.sample() for _ in range(steps)]
         if dtype is not None:
@@ -159,12 +161,12 @@ def compare(env_id: str, options: Mapping[str, Any], steps: int = 30, dtype: Any
             actions = [(abs(each) if unsigned else each).astype(dtype) for each in actions]
         theirs = ours = None
         try:
-            theirs = gymnasium.make_vec(env_id, 2, vectorization_mode="sync", **own)
+            theirs = gymnasium.make_vec(task_id, 2, vectorization_mode="sync", **own)
             expected: Any = play(theirs, actions)
         except Exception as error:
             expected = error
         try:
-            ours = parallel_pool.make_vec(env_id, 2, backend="native", **own)
+            ours = parallel_pool.make_vec(task_id, 2, backend="native", **own)
             actual: Any = play(ours, actions)
         except (TypeError, ValueError) as error:
             actual = error
@@ -175,7 +177,7 @@ def compare(env_id: str, options: Mapping[str, Any], steps: int = 30, dtype: Any
         return "both refused" if isinstance(expected, Exception) else f"refused: {actual}"
     if isinstance(expected, Exception):
         return f"native only: {expected!r}"
-    assert_same(actual, expected, env_id)
+    assert_same(actual, expected, task_id)
     return "same"
 
 
@@ -195,10 +197,10 @@ def may_refuse(name: str, default: Any, kind: str) -> bool:
 
 
 @pytest.mark.quick(1)
-@pytest.mark.parametrize(("env_id", "name", "kind"), thinned(cases(), 29))
-def test_options_of_all_types(env_id: str, name: str, kind: str) -> None:
-    default = constructor_options(env_id)[name].default
-    outcome = compare(env_id, {name: value_of(name, default, kind), **ALSO.get(name, {})})
+@pytest.mark.parametrize(("task_id", "name", "kind"), thinned(cases(), 29))
+def test_options_of_all_types(task_id: str, name: str, kind: str) -> None:
+    default = constructor_options(task_id)[name].default
+    outcome = compare(task_id, {name: value_of(name, default, kind), **ALSO.get(name, {})})
     assert outcome in ("same", "both refused") or may_refuse(name, default, kind), outcome
     assert not outcome.startswith("refused") or "give " in outcome
 
@@ -221,8 +223,8 @@ ACTIONS = ["float16", "float64", "int8", "int32", "uint16", "uint64"]
 def test_weights_and_actions_promote_each_other(
     weight: tuple[str, str], kind: str, dtype: str
 ) -> None:
-    env_id, name = weight
-    assert compare(env_id, {name: value_of(name, 1.0, kind)}, 12, np.dtype(dtype)) == "same"
+    task_id, name = weight
+    assert compare(task_id, {name: value_of(name, 1.0, kind)}, 12, np.dtype(dtype)) == "same"
 
 
 @pytest.mark.quick(6)
@@ -245,7 +247,7 @@ def test_cart_poles_physics(varied: tuple[str, ...], kind: str) -> None:
 
 
 def compare_physics(
-    env_id: str, values: Mapping[str, float], varied: tuple[str, ...], kind: str, dtype: Any
+    task_id: str, values: Mapping[str, float], varied: tuple[str, ...], kind: str, dtype: Any
 ) -> None:
     """Compares environments with values of a type for attributes of attribute_options.NAMES."""
     make = TYPES[kind]
@@ -253,9 +255,9 @@ def compare_physics(
         name: make(max(1, round(values[name])) if kind in INTEGERS else values[name])
         for name in varied
     }
-    taken, attributes = attribute_options.split(registry.find(env_id), options)
-    theirs = gymnasium.make_vec(env_id, 2, vectorization_mode="sync", **taken)
-    ours = parallel_pool.make_vec(env_id, 2, backend="native", **options)
+    taken, attributes = attribute_options.split(registry.find(task_id), options)
+    theirs = gymnasium.make_vec(task_id, 2, vectorization_mode="sync", **taken)
+    ours = parallel_pool.make_vec(task_id, 2, backend="native", **options)
     for env in theirs.envs:
         attribute_options.apply(env.unwrapped, attributes)
     theirs.action_space.seed(5)
@@ -291,15 +293,15 @@ def test_a_goal_velocity_is_compared_in_its_type(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", NUMBERS)
 @pytest.mark.parametrize(
-    ("env_id", "names"), [("CartPole-v1", "low high"), ("Pendulum-v1", "x_init y_init")]
+    ("task_id", "names"), [("CartPole-v1", "low high"), ("Pendulum-v1", "x_init y_init")]
 )
-def test_reset_options_are_converted(env_id: str, names: str, kind: str) -> None:
+def test_reset_options_are_converted(task_id: str, names: str, kind: str) -> None:
     """Gymnasium makes Python floats of them."""
     low, high = names.split()
     options = {low: TYPES[kind](0 if kind in INTEGERS else 0.013), high: TYPES[kind](1)}
-    theirs = gymnasium.make_vec(env_id, 2, vectorization_mode="sync")
-    ours = parallel_pool.make_vec(env_id, 2, backend="native")
-    assert_same(ours.reset(seed=3, options=options), theirs.reset(seed=3, options=options), env_id)
+    theirs = gymnasium.make_vec(task_id, 2, vectorization_mode="sync")
+    ours = parallel_pool.make_vec(task_id, 2, backend="native")
+    assert_same(ours.reset(seed=3, options=options), theirs.reset(seed=3, options=options), task_id)
     theirs.close(), ours.close()
 
 

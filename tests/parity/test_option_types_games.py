@@ -103,25 +103,25 @@ WORLD: dict[str, tuple[Any, Any]] = {
 
 def world_cases() -> list[tuple[str, str, str]]:
     found = []
-    for env_id, definition in registry.definitions().items():
+    for task_id, definition in registry.definitions().items():
         if definition.family == "mpe":
-            named = importlib.import_module(f"mpe2.{env_id.removeprefix('mpe/')}")
+            named = importlib.import_module(f"mpe2.{task_id.removeprefix('mpe/')}")
             parameters = inspect.signature(named.raw_env.__init__).parameters
             names = [name for name in definition.options if name in parameters]
-            found += [(env_id, name, kind) for name in names for kind in TYPES]
+            found += [(task_id, name, kind) for name in names for kind in TYPES]
     assert {name for _, name, _ in found} >= {"local_ratio", "N", "num_treasures"}
     return found
 
 
 @pytest.mark.quick(23)
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize(("env_id", "name", "kind"), thinned(world_cases(), 17))
-def test_options_of_worlds_of_all_types(env_id: str, name: str, kind: str) -> None:
+@pytest.mark.parametrize(("task_id", "name", "kind"), thinned(world_cases(), 17))
+def test_options_of_worlds_of_all_types(task_id: str, name: str, kind: str) -> None:
     is_bool = name not in WORLD
     of_float, of_integer = WORLD.get(name, (True, True))
     value = TYPES[kind](of_integer if kind in INTEGERS or kind in BOOLS else of_float)
     options = {"max_cycles": 10, name: value}
-    world = env_id.removeprefix("mpe/")
+    world = task_id.removeprefix("mpe/")
     try:
         pair = Pair(world, options)
     except Exception as error:

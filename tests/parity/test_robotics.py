@@ -68,28 +68,28 @@ CHORES: list[dict[str, Any]] = [
 
 
 @with_reference
-@pytest.mark.parametrize("env_id", sampled(IDS, QUICK))
-def test_episodes_are_the_same(env_id: str) -> None:
-    assert robotics_player.played(Play(env_id, seed=5, run=4, limit=50)) == SAME
+@pytest.mark.parametrize("task_id", sampled(IDS, QUICK))
+def test_episodes_are_the_same(task_id: str) -> None:
+    assert robotics_player.played(Play(task_id, seed=5, run=4, limit=50)) == SAME
 
 
 @with_reference
 @pytest.mark.parametrize(
-    "env_id",
+    "task_id",
     sampled(
         ("FetchSlide-v4", "PointMaze_Large_Diverse_GR-v3", "AntMaze_UMaze-v3", "AntMaze_UMaze-v4"),
         {"PointMaze_Large_Diverse_GR-v3"},
     ),
 )
-def test_many_resets_are_the_same(env_id: str) -> None:
+def test_many_resets_are_the_same(task_id: str) -> None:
     """Some draw an object under the gripper, or a start near the goal, and draw again."""
-    assert robotics_player.played(Play(env_id, seed=6, steps=120, limit=2)) == SAME
+    assert robotics_player.played(Play(task_id, seed=6, steps=120, limit=2)) == SAME
 
 
 @with_reference
-@pytest.mark.parametrize(("env_id", "options"), thinned(OPTIONS, 3))
-def test_options_do_what_they_do_there(env_id: str, options: dict[str, Any]) -> None:
-    play = Play(env_id, seed=8, steps=200, run=20, limit=80, options=options)
+@pytest.mark.parametrize(("task_id", "options"), thinned(OPTIONS, 3))
+def test_options_do_what_they_do_there(task_id: str, options: dict[str, Any]) -> None:
+    play = Play(task_id, seed=8, steps=200, run=20, limit=80, options=options)
     assert robotics_player.played(play) == SAME
 
 
@@ -112,28 +112,28 @@ def test_tasks_of_the_kitchen_are_completed(options: dict[str, Any]) -> None:
 
 @with_reference
 @pytest.mark.slow
-@pytest.mark.parametrize("env_id", IDS)
-def test_long_runs_are_the_same(env_id: str) -> None:
-    play = Play(env_id, seed=2**32 - 5, num=1, steps=1000, run=8, dtype="float64")
+@pytest.mark.parametrize("task_id", IDS)
+def test_long_runs_are_the_same(task_id: str) -> None:
+    play = Play(task_id, seed=2**32 - 5, num=1, steps=1000, run=8, dtype="float64")
     assert robotics_player.played(play) == SAME
 
 
 @with_reference
-@pytest.mark.parametrize("env_id", sampled(GOALS, tuple(id for id in QUICK if id in GOALS)))
-def test_rewards_of_arrays_are_the_same(env_id: str) -> None:
-    assert robotics_player.compared_rewards(env_id) == SAME
+@pytest.mark.parametrize("task_id", sampled(GOALS, tuple(id for id in QUICK if id in GOALS)))
+def test_rewards_of_arrays_are_the_same(task_id: str) -> None:
+    assert robotics_player.compared_rewards(task_id) == SAME
 
 
 @with_reference
-@pytest.mark.parametrize("env_id", VECTORS)
-def test_vector_environments_are_the_same(env_id: str) -> None:
-    assert robotics_player.compared_vectors(env_id) == SAME
+@pytest.mark.parametrize("task_id", VECTORS)
+def test_vector_environments_are_the_same(task_id: str) -> None:
+    assert robotics_player.compared_vectors(task_id) == SAME
 
 
 @with_reference
-@pytest.mark.parametrize("env_id", sampled(("FetchReach-v4", "PointMaze_UMaze-v3"), ()))
-def test_hindsight_replay_learns_the_same(env_id: str) -> None:
-    assert robotics_player.compared_training(env_id) == SAME
+@pytest.mark.parametrize("task_id", sampled(("FetchReach-v4", "PointMaze_UMaze-v3"), ()))
+def test_hindsight_replay_learns_the_same(task_id: str) -> None:
+    assert robotics_player.compared_training(task_id) == SAME
 
 
 @with_reference

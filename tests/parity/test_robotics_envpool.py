@@ -37,11 +37,11 @@ def test_every_id_is_there() -> None:
     assert len(IDS) == 157 and OURS.issuperset(IDS)
 
 
-@pytest.mark.parametrize("env_id", thinned(IDS, 16))
-def test_specs_are_envpools(env_id: str) -> None:
-    ours, theirs = parallel_pool.make_spec(env_id), envpool.make_spec(env_id)
+@pytest.mark.parametrize("task_id", thinned(IDS, 16))
+def test_specs_are_envpools(task_id: str) -> None:
+    ours, theirs = parallel_pool.make_spec(task_id), envpool.make_spec(task_id)
     # defaults differ, as EnvPool's are FetchReach's in all specs of Fetch
-    lacking = NOT_OURS | (NOT_OF_REACH if env_id.startswith("HandReach") else set())
+    lacking = NOT_OURS | (NOT_OF_REACH if task_id.startswith("HandReach") else set())
     options = set(theirs.config._fields)
     assert options - set(ours.config._fields) == lacking & options
     assert ours.config.frame_skip == theirs.config.frame_skip

@@ -39,17 +39,17 @@ with_reference = pytest.mark.skipif(
 
 
 @with_reference
-@pytest.mark.parametrize("env_id", DRAWN)
+@pytest.mark.parametrize("task_id", DRAWN)
 @needs_opengl
-def test_pictures_are_the_same(env_id: str) -> None:
-    assert robotics_player.compared_pictures(env_id) == SAME
+def test_pictures_are_the_same(task_id: str) -> None:
+    assert robotics_player.compared_pictures(task_id) == SAME
 
 
 @with_reference
-@pytest.mark.parametrize("env_id", DRAWN_ONCE)
+@pytest.mark.parametrize("task_id", DRAWN_ONCE)
 @needs_opengl
-def test_first_pictures_are_the_same(env_id: str) -> None:
-    assert robotics_player.compared_pictures(env_id, count=1) == SAME
+def test_first_pictures_are_the_same(task_id: str) -> None:
+    assert robotics_player.compared_pictures(task_id, count=1) == SAME
 
 
 @needs_opengl

@@ -7,10 +7,10 @@ import numpy as np
 from parallel_pool._engine.pool import Pool
 
 
-def check_replay(env_id: str) -> None:
+def check_replay(task_id: str) -> None:
     """Plays short episodes with stacked frames, from a snapshot on twice."""
     options = {"frame_stack": 2}
-    with Pool(env_id, 3, seed=1, max_episode_steps=7, options=options) as pool:
+    with Pool(task_id, 3, seed=1, max_episode_steps=7, options=options) as pool:
         space = pool.spec.action_space()
         space.seed(0)
         actions = [np.stack([space.sample() for _ in range(3)]) for _ in range(12)]

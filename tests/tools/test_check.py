@@ -250,9 +250,9 @@ def test_a_check_that_changes_the_state_is_found() -> None:
         (".observe = observe,", ".observe = observe,\n    .check_state = check_state,"),
         ('#include "pp_env.h" ', '#include "base/state_check.h"\n#include "pp_env.h" '),
     )
-    (env_id,) = parallel_pool.load_source("my_env.c")
+    (task_id,) = parallel_pool.load_source("my_env.c")
     with pytest.raises(testing.ContractError, match="check_state changes what it checks"):
-        testing.NATIVE_CHECKS[-1](env_id)
+        testing.NATIVE_CHECKS[-1](task_id)
 
 
 # Further mistakes: changes of the start, the check that must find it, and words of the message.
@@ -315,12 +315,12 @@ OTHERS: list[tuple[list[tuple[str, str]], str, str]] = [
 @pytest.mark.parametrize(("edits", "rule", "words"), thinned(OTHERS, 3))
 def test_a_mistake_breaks_its_rule(edits: Any, rule: str, words: str) -> None:
     change(*edits)
-    (env_id,) = parallel_pool.load_source("my_env.c")
+    (task_id,) = parallel_pool.load_source("my_env.c")
     (broken,) = [each for each in testing.NATIVE_CHECKS if each.name == rule]
     with pytest.raises(testing.ContractError, match=re.escape(words)):
-        broken(env_id)
+        broken(task_id)
     with pytest.raises(testing.ContractError):
-        testing.check(env_id)
+        testing.check(task_id)
 
 
 STEP_MANY = """
@@ -365,10 +365,10 @@ def test_step_many_is_compared_with_step(beyond: str, rule: str, words: str) -> 
         ("/* parallel_pool finds", text.lstrip()),
         (".observe = observe,", ".observe = observe,\n    .step_many = step_many,"),
     )
-    (env_id,) = parallel_pool.load_source("my_env.c")
+    (task_id,) = parallel_pool.load_source("my_env.c")
     (broken,) = [each for each in testing.NATIVE_CHECKS if each.name == rule]
     with pytest.raises(testing.ContractError, match=re.escape(words)):
-        broken(env_id)
+        broken(task_id)
 
 
 CRASHES = {
@@ -489,9 +489,9 @@ def test_a_difference_between_a_class_and_its_translation_is_shown(
     assert cli.main(["new", "odd_env.py"]) == 0
     compare = twins.compare
 
-    def of_another(cls: Any, env_id: str, **settings: Any) -> None:
+    def of_another(cls: Any, task_id: str, **settings: Any) -> None:
         monkeypatch.setattr(cls, "_get_info", lambda self: {"distance": 0.5})
-        compare(cls, env_id, **settings)
+        compare(cls, task_id, **settings)
 
     monkeypatch.setattr(twins, "compare", of_another)
     monkeypatch.setattr("parallel_pool._source.toolchain.Compiler.runtime", lambda self, name: None)

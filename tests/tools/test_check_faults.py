@@ -32,13 +32,13 @@ def in_a_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 def change(*pairs: tuple[str, str]) -> str:
     """Writes a start in C with changes; returns the id."""
-    env_id = start.write(Path("my_env.c"))
+    task_id = start.write(Path("my_env.c"))
     text = Path("my_env.c").read_text()
     for old, new in pairs:
         assert text.count(old) == 1, old
         text = text.replace(old, new)
     Path("my_env.c").write_text(text)
-    return env_id
+    return task_id
 
 
 # -------------------------------------------------------------------------------------- arguments
@@ -98,14 +98,14 @@ static int reset("""
 @pytest.mark.slow
 def test_the_speed_of_long_steps_is_measured_soon() -> None:
     """Of 20 ms; a check has a minute."""
-    env_id = change(
+    task_id = change(
         ('#include "pp_env.h"', '#include <time.h>\n\n#include "pp_env.h"'),
         ("static int reset(", WAIT.lstrip()),
         ("int has_stopped =", "wait();\n  int has_stopped ="),
     )
     parallel_pool.load_source("my_env.c")
     begun = time.monotonic()
-    text = speed.report(registry.find(env_id), {})
+    text = speed.report(registry.find(task_id), {})
     assert time.monotonic() - begun < 20
     assert " M ns a step, no step_many; " in text
 
@@ -130,7 +130,7 @@ static int step_many(void *shared, const pp_run *run) {
 @pytest.mark.slow
 def test_episodes_of_one_step_keep_the_rules() -> None:
     """As those of a bandit."""
-    env_id = change(
+    task_id = change(
         ("/* parallel_pool finds", STEP_MANY.lstrip()),
         (".observe = observe,", ".observe = observe,\n    .step_many = step_many,"),
     )
@@ -145,7 +145,7 @@ def test_episodes_of_one_step_keep_the_rules() -> None:
     Path("my_env.c").write_text(text[:body] + step + text[end:])
     parallel_pool.load_source("my_env.c")
     (rule,) = [each for each in testing.NATIVE_CHECKS if "of ended episodes" in each.name]
-    rule(env_id)
+    rule(task_id)
 
 
 def test_a_process_may_end_by_any_signal() -> None:

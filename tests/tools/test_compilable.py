@@ -60,7 +60,7 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def env_id() -> Iterator[str]:
+def task_id() -> Iterator[str]:
     """The id of a class that can be compiled."""
     gymnasium.register("TracedRandom-v0", f"{Random.__module__}:Random", max_episode_steps=9)
     yield "TracedRandom-v0"
@@ -140,12 +140,12 @@ def translation(made: Any) -> Outcome | None:
     return trace.report().translation
 
 
-def test_a_pool_that_is_made_from_an_id_or_a_class(env_id: str) -> None:
-    expected = Outcome(f'make the pool of {env_id} with backend="compiled"')
-    assert translation(vector(env_id, num_envs=2)) == expected
+def test_a_pool_that_is_made_from_an_id_or_a_class(task_id: str) -> None:
+    expected = Outcome(f'make the pool of {task_id} with backend="compiled"')
+    assert translation(vector(task_id, num_envs=2)) == expected
     clip = partial(ClipReward, min_reward=0, max_reward=1)
-    assert translation(vector(env_id, num_envs=2, wrappers=[clip])) == expected
-    assert translation(PoolVecEnv(env_id, 2, num_workers=0)) == expected
+    assert translation(vector(task_id, num_envs=2, wrappers=[clip])) == expected
+    assert translation(PoolVecEnv(task_id, 2, num_workers=0)) == expected
     found = translation(vector([Random, Random]))
     assert found and found.cure.startswith("call parallel_pool.compile(Random)")
 
@@ -167,22 +167,22 @@ def test_options_are_those_of_the_pool() -> None:
         assert found and expected in found.cure + found.reason
 
 
-def test_pools_of_which_it_is_not_known(env_id: str) -> None:
+def test_pools_of_which_it_is_not_known(task_id: str) -> None:
     assert translation(vector([lambda: Random()])) is None
     assert translation(vector([Random, Refused])) is None
-    assert translation(vector(env_id, wrappers=[TimeAwareObservation])) is None
+    assert translation(vector(task_id, wrappers=[TimeAwareObservation])) is None
     assert translation(vector("CartPole-v1", backend="process")) is None, "there is a native one"
     assert translation(parallel_pool.make_vec("CartPole-v1")) is None
     own = WrapperSpec("Own", "somewhere:Own", {})
-    gymnasium.registry[env_id].additional_wrappers = (own,)
-    choice = backends.choose(env_id, None, {"backend": "process"})
+    gymnasium.registry[task_id].additional_wrappers = (own,)
+    choice = backends.choose(task_id, None, {"backend": "process"})
     assert backends.env_fn_of(choice, {}, ()).maker is None
 
 
-def test_another_process_knows_nothing_of_the_class(env_id: str) -> None:
-    made = vector(env_id)
+def test_another_process_knows_nothing_of_the_class(task_id: str) -> None:
+    made = vector(task_id)
     with made.pool.trace() as trace:
         pass
     made.close()
-    assert trace.record.setting.maker == Maker(f"{Random.__module__}:Random", env_id)
+    assert trace.record.setting.maker == Maker(f"{Random.__module__}:Random", task_id)
     assert pickle.loads(pickle.dumps(trace.record)).setting.maker is None

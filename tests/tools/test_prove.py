@@ -60,12 +60,12 @@ def python(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("env_id", ["CartPole-v1", "FrozenLake-v1", "Pendulum-v1", "Taxi-v4"])
-def test_built_in_environments_equal_gymnasiums(env_id: str) -> None:
-    proof = testing.prove(env_id, env_id, steps=STEPS)
+@pytest.mark.parametrize("task_id", ["CartPole-v1", "FrozenLake-v1", "Pendulum-v1", "Taxi-v4"])
+def test_built_in_environments_equal_gymnasiums(task_id: str) -> None:
+    proof = testing.prove(task_id, task_id, steps=STEPS)
     assert proof.steps >= STEPS and proof.episodes > 20
     assert proof.pictures > 10 and "errors that" not in " ".join(proof.not_covered)
-    assert proof.report.startswith(f"# {env_id} and {env_id}\n\nNo difference was found")
+    assert proof.report.startswith(f"# {task_id} and {task_id}\n\nNo difference was found")
 
 
 @pytest.mark.quick(1)

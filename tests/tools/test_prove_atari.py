@@ -28,7 +28,7 @@ from parallel_pool._prove_atari import builds, game, match, sources
 from parallel_pool._prove_atari.match import Outcome
 from parallel_pool._prove_atari.processes import Processes
 from parallel_pool._prove_atari.schedule import (
-    LONGEST,
+    MAX_SESSION_FRAMES,
     SEARCH_SHARE,
     SEARCHED,
     STYLES,
@@ -306,7 +306,7 @@ def test_a_schedule_plays_every_mode_difficulty_and_style(frames: int) -> None:
             assert each.difficulty in (None, *DIFFICULTIES)
             continue
         played[each.mode, each.difficulty] += each.frames
-        assert 0 < each.frames <= LONGEST
+        assert 0 < each.frames <= MAX_SESSION_FRAMES
     assert set(searched) - {None} == set(MODES)
     assert searched[None] == frames // SEARCH_SHARE
     assert all(searched[mode] >= frames // 20 for mode in MODES)

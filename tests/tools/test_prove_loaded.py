@@ -89,11 +89,11 @@ def test_a_class_that_was_compiled(classes: Any) -> None:
 
 def test_a_source_that_was_loaded() -> None:
     Path("cart.c").write_text(PORT_TEXTS["cart"]())
-    (env_id,) = parallel_pool.load_source("cart.c")
-    assert testing.prove(env_id, "CartPole-v1", **SETTINGS).steps >= 300
+    (task_id,) = parallel_pool.load_source("cart.c")
+    assert testing.prove(task_id, "CartPole-v1", **SETTINGS).steps >= 300
     # in this process it stays what was loaded, whatever is in the file
     Path("cart.c").write_text("no longer C")
-    assert testing.prove(env_id, env_id, **SETTINGS).steps >= 300
+    assert testing.prove(task_id, task_id, **SETTINGS).steps >= 300
 
 
 @pytest.mark.slow
@@ -101,13 +101,13 @@ def test_a_library_that_was_loaded() -> None:
     Path("cart.c").write_text(PORT_TEXTS["cart"]().replace("0.02 * it->x_dot", "0.025 * it->x_dot"))
     flags = ["-shared", "-fPIC", "-ffp-contract=off", f"-I{parallel_pool.get_include()}"]
     subprocess.run(["cc", *flags, "cart.c", "-o", "cart.so", "-lm"], check=True)
-    env_id = parallel_pool.load("cart.so", "pp_env_cart").id
+    task_id = parallel_pool.load("cart.so", "pp_env_cart").id
     with pytest.raises(testing.ContractError, match="observation"):
-        testing.prove(env_id, "CartPole-v1", program="again.py", **SETTINGS)
+        testing.prove(task_id, "CartPole-v1", program="again.py", **SETTINGS)
     assert status_of("again.py") == 1
     Path("cart.so").unlink()
     with pytest.raises(ValueError, match=r"the program has loaded it from .*cart\.so"):
-        testing.prove(env_id, "CartPole-v1", **SETTINGS)
+        testing.prove(task_id, "CartPole-v1", **SETTINGS)
 
 
 @pytest.mark.slow

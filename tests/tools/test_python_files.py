@@ -70,8 +70,8 @@ def test_a_class_is_translated_without_a_cache(
     """As a file in C is compiled: a folder in /tmp takes the cache's place."""
     monkeypatch.setenv("XDG_CACHE_HOME", "/proc/nowhere")
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    env_id = start.write(Path("without_a_cache.py"))
-    assert parallel_pool.load_source("without_a_cache.py") == [env_id]
+    task_id = start.write(Path("without_a_cache.py"))
+    assert parallel_pool.load_source("without_a_cache.py") == [task_id]
 
 
 def test_no_folder_for_a_translation_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -116,22 +116,22 @@ def compilations(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
 @pytest.mark.parametrize("name", ["my_env.c", pytest.param("My Env 2.cpp", marks=needs_cpp)])
 def test_a_start_compiles_and_works_in_every_api(name: str, tmp_path: Path) -> None:
     path = tmp_path / name
-    env_id = start.write(path)
-    assert parallel_pool.load_source(path) == [env_id]
-    assert env_id in parallel_pool.list_all_envs()
+    task_id = start.write(path)
+    assert parallel_pool.load_source(path) == [task_id]
+    assert task_id in parallel_pool.list_all_envs()
 
-    single = gymnasium.make(env_id, push=0.2, max_episode_steps=30)
+    single = gymnasium.make(task_id, push=0.2, max_episode_steps=30)
     native = gymnasium.make_vec(
-        env_id, 3, vectorization_mode="parallel_pool", push=0.2, max_episode_steps=30
+        task_id, 3, vectorization_mode="parallel_pool", push=0.2, max_episode_steps=30
     )
     assert isinstance(native, PoolVectorEnv) and native.backend == "native"
     assert native.single_observation_space == single.observation_space
     others = {
         "sync": gymnasium.make_vec(
-            env_id, 3, vectorization_mode="sync", push=0.2, max_episode_steps=30
+            task_id, 3, vectorization_mode="sync", push=0.2, max_episode_steps=30
         ),
         "processes": PoolVectorEnv(
-            env_id, 3, push=0.2, max_episode_steps=30, backend="process", num_workers=1
+            task_id, 3, push=0.2, max_episode_steps=30, backend="process", num_workers=1
         ),
     }
     expected = native.reset(seed=5)
@@ -150,10 +150,10 @@ def test_a_start_compiles_and_works_in_every_api(name: str, tmp_path: Path) -> N
         each.close()
 
     for env_type in ("gym", "dm"):
-        envs = parallel_pool.make(env_id, env_type=env_type, num_envs=2, seed=5)
+        envs = parallel_pool.make(task_id, env_type=env_type, num_envs=2, seed=5)
         envs.reset()
         envs.step(np.array([0, 2]))
-    sb3 = parallel_pool.PoolVecEnv(env_id, 2)
+    sb3 = parallel_pool.PoolVecEnv(task_id, 2)
     assert sb3.reset().shape == (2, 2)
     sb3.close()
 
@@ -162,12 +162,12 @@ def test_gymnasium_finds_nothing_wrong_with_a_single_one(tmp_path: Path) -> None
     from gymnasium.utils.env_checker import check_env
 
     path = tmp_path / "my_env.c"
-    env_id = start.write(path)
+    task_id = start.write(path)
     parallel_pool.load_source(path)
-    env = gymnasium.make(env_id)
+    env = gymnasium.make(task_id)
     check_env(env.unwrapped)
     with pytest.raises(ValueError, match=r"push=3\.0: choose 0\.01 to 1"):
-        gymnasium.make(env_id, push=3.0)
+        gymnasium.make(task_id, push=3.0)
     with pytest.raises(ValueError, match="render_mode='rgb_array': choose"):
         env.unwrapped.__class__(render_mode="rgb_array")
     assert isinstance(gymnasium.make(env.spec).unwrapped, type(env.unwrapped).__base__)
@@ -217,8 +217,8 @@ def test_names_come_from_the_file(stem: str, expected: tuple[str, str]) -> None:
 @pytest.mark.quick(1)
 @pytest.mark.parametrize("stem", ["3d-Maze", "猫", "int", "a b"])
 def test_starts_compile_under_any_name(stem: str, tmp_path: Path) -> None:
-    env_id = start.write(tmp_path / f"{stem}.c")
-    assert parallel_pool.load_source(tmp_path / f"{stem}.c") == [env_id]
+    task_id = start.write(tmp_path / f"{stem}.c")
+    assert parallel_pool.load_source(tmp_path / f"{stem}.c") == [task_id]
 
 
 # ------------------------------------------------------------------------------------- cache --

@@ -297,13 +297,13 @@ def test_any_name_of_the_folder_and_the_cache_does(
     folder.mkdir()
     monkeypatch.setenv("XDG_CACHE_HOME", str(folder / os.fsdecode(b"cache " + name)))
     path = folder / os.fsdecode(name + b".c")
-    (env_id,) = [start.write(path)]
+    (task_id,) = [start.write(path)]
     path.write_text(
         f'#include "{os.fsdecode(name)}.h"\n{path.read_text()}', errors="surrogateescape"
     )
     (folder / os.fsdecode(name + b".h")).write_text("")
     os.utime(folder / os.fsdecode(name + b".h"), (1e9, 1e9))
-    assert parallel_pool.load_source(path) == [env_id]
+    assert parallel_pool.load_source(path) == [task_id]
     # the files that it was made of are known
     assert cache.build(path).was_cached
     (entry,) = folder.rglob("*.json")
@@ -319,8 +319,8 @@ def test_a_name_like_an_option_is_a_name(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    env_id = start.write(Path(name))
-    assert parallel_pool.load_source(name) == [env_id]
+    task_id = start.write(Path(name))
+    assert parallel_pool.load_source(name) == [task_id]
 
 
 # check compiles it with sanitizers, too

@@ -29,13 +29,13 @@ def in_a_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 def change(*pairs: tuple[str, str]) -> str:
     """Writes a start in C with changes; returns the id."""
-    env_id = start.write(Path("my_env.c"))
+    task_id = start.write(Path("my_env.c"))
     text = Path("my_env.c").read_text()
     for old, new in pairs:
         assert text.count(old) == 1, old
         text = text.replace(old, new)
     Path("my_env.c").write_text(text)
-    return env_id
+    return task_id
 
 
 def python(code: str) -> subprocess.CompletedProcess[str]:
@@ -112,6 +112,6 @@ def test_a_library_that_is_in_use_is_replaced(capsys: pytest.CaptureFixture[str]
 
 @pytest.mark.slow
 def test_a_suffix_in_capitals_is_the_same_language() -> None:
-    env_id = start.write(Path("my_env.c"))
+    task_id = start.write(Path("my_env.c"))
     Path("my_env.c").rename("my_env.C")
-    assert parallel_pool.load_source("my_env.C") == [env_id]
+    assert parallel_pool.load_source("my_env.C") == [task_id]

@@ -166,7 +166,7 @@ def test_numbers_are_tried_only_if_the_user_says_so() -> None:
 
 def test_large_grids_are_cut() -> None:
     wide = tried({"cores": 32, "num_envs": 64, "count": 32, "math_threads": 32}, num_envs=64)
-    assert len(wide) == grid.MOST and wide[0] == "as it is"
+    assert len(wide) == grid.MAX_SETTINGS and wide[0] == "as it is"
 
 
 # ---------------------------------------------------------------------------------------- pace --
@@ -280,7 +280,7 @@ def test_one_round_is_not_enough() -> None:
 
 def test_a_gain_of_which_chance_has_as_much_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     """Standard deviations of 0.1 in the logarithm, of 3 rounds and 2 degrees of freedom."""
-    monkeypatch.setattr("parallel_pool._tuner.search.MOST_FINAL", 3)
+    monkeypatch.setattr("parallel_pool._tuner.search.MAX_FINAL", 3)
     rates = iter(np.exp([0.0, 0.2, 0.0, 0.3, 0.0, 0.4]).tolist())
 
     def run(setting: Setting) -> Outcome:

@@ -9,7 +9,7 @@ import pytest
 
 from parallel_pool._tuner import grid
 from parallel_pool._tuner.run import Outcome, Script
-from parallel_pool._tuner.search import LEAST, Search, most_in
+from parallel_pool._tuner.search import MIN_GAIN_ROUNDS, Search, most_in
 from parallel_pool._tuner.setting import Setting
 from parallel_pool._tuner.tune import measured, tune
 
@@ -64,7 +64,7 @@ def test_changes_that_gain_only_together_are_found(monkeypatch: pytest.MonkeyPat
     assert str(found.choice) == "as it is"
 
 
-@pytest.mark.parametrize("count", range(1, grid.MOST))
+@pytest.mark.parametrize("count", range(1, grid.MAX_SETTINGS))
 def test_a_search_takes_the_time_that_is_said(count: int) -> None:
     runs: list[Setting] = []
 
@@ -76,7 +76,7 @@ def test_a_search_takes_the_time_that_is_said(count: int) -> None:
     settings = [Setting(), *(Setting(num_threads=each + 1) for each in range(count))]
     best, _ = Search(run, settings, time.monotonic() + 60).best()
     seconds = next(left for left in range(100) if most_in(left, 1.0) == count)
-    assert runs[:seconds].count(best) >= LEAST
+    assert runs[:seconds].count(best) >= MIN_GAIN_ROUNDS
     # it goes on with more rounds of the fastest
     assert runs[seconds - 2 : seconds] == runs[seconds : seconds + 2] == [Setting(), best]
     assert set(runs[seconds:]) == {Setting(), best}

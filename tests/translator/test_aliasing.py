@@ -414,8 +414,8 @@ PROBES = [
 @pytest.mark.quick(4)
 @pytest.mark.parametrize("cls", PROBES, ids=lambda cls: cls.__name__)
 def test_names_of_one_object_see_its_changes(cls: Any) -> None:
-    (env_id,) = parallel_pool.compile(cls)
-    twins.compare(cls, env_id)
+    (task_id,) = parallel_pool.compile(cls)
+    twins.compare(cls, task_id)
 
 
 # ------------------------------------------------------------------------------------ refused --

@@ -70,10 +70,10 @@ class Module:
 
     def register(self, cls: str = "Walk", **arguments: Any) -> str:
         """Registers a class; returns the id, which no other test uses."""
-        env_id = f"{self.name.title()}{cls}{len(self.ids)}-v0"
-        self.ids.append(env_id)
-        gymnasium.register(env_id, f"{self.name}:{cls}", **arguments)
-        return env_id
+        task_id = f"{self.name.title()}{cls}{len(self.ids)}-v0"
+        self.ids.append(task_id)
+        gymnasium.register(task_id, f"{self.name}:{cls}", **arguments)
+        return task_id
 
 
 @pytest.fixture
@@ -85,13 +85,13 @@ def module(
     monkeypatch.syspath_prepend(str(tmp_path))
     yield made
     sys.modules.pop(made.name, None)
-    for env_id in made.ids:
-        del gymnasium.registry[env_id]
+    for task_id in made.ids:
+        del gymnasium.registry[task_id]
 
 
-def assert_same_as_sync(ours: Any, env_id: str, wrappers: Any = None, **options: Any) -> None:
+def assert_same_as_sync(ours: Any, task_id: str, wrappers: Any = None, **options: Any) -> None:
     """Steps what was made and SyncVectorEnv, through resets, and closes both."""
-    theirs = gymnasium.make_vec(env_id, 3, "sync", wrappers=wrappers, **options)
+    theirs = gymnasium.make_vec(task_id, 3, "sync", wrappers=wrappers, **options)
     assert (ours.single_observation_space, ours.single_action_space) == (
         theirs.single_observation_space,
         theirs.single_action_space,
@@ -115,36 +115,36 @@ def assert_same_as_sync(ours: Any, env_id: str, wrappers: Any = None, **options:
         theirs.close()
 
 
-def compiled(env_id: Any, **options: Any) -> Any:
-    return parallel_pool.make_vec(env_id, 3, backend="compiled", **options)
+def compiled(task_id: Any, **options: Any) -> Any:
+    return parallel_pool.make_vec(task_id, 3, backend="compiled", **options)
 
 
 def test_an_id_is_compiled_at_its_first_use(module: Module) -> None:
-    env_id = module.register(max_episode_steps=11)
-    assert parallel_pool.make_vec(env_id, 1, num_workers=0).backend == "process"
-    ours = compiled(env_id)
+    task_id = module.register(max_episode_steps=11)
+    assert parallel_pool.make_vec(task_id, 1, num_workers=0).backend == "process"
+    ours = compiled(task_id)
     assert isinstance(ours, NativeVectorEnv) and repr(ours).startswith("NativeVectorEnv(")
     assert ours.backend == "native"
-    assert ours.backend_reason == f"{env_id} is native, compiled from {module.name}:Walk"
-    assert ours.pool.max_episode_steps == registry.find(env_id).max_episode_steps == 11
-    assert_same_as_sync(ours, env_id)
+    assert ours.backend_reason == f"{task_id} is native, compiled from {module.name}:Walk"
+    assert ours.pool.max_episode_steps == registry.find(task_id).max_episode_steps == 11
+    assert_same_as_sync(ours, task_id)
     # native from now on, unless the class itself is asked for
-    auto = parallel_pool.make_vec(env_id, 3)
+    auto = parallel_pool.make_vec(task_id, 3)
     assert (auto.backend, auto.backend_reason) == (ours.backend, ours.backend_reason)
-    itself = parallel_pool.make_vec(env_id, 1, backend="process", num_workers=0)
+    itself = parallel_pool.make_vec(task_id, 1, backend="process", num_workers=0)
     assert isinstance(itself, ProcessVectorEnv) and itself.backend == "process"
     assert repr(itself).startswith("ProcessVectorEnv(")
 
 
 def test_gymnasiums_make_vec_takes_it(module: Module) -> None:
-    env_id = module.register(max_episode_steps=9)
+    task_id = module.register(max_episode_steps=9)
     ours = gymnasium.make_vec(
-        env_id, 3, vectorization_mode="parallel_pool", vector_kwargs={"backend": "compiled"}
+        task_id, 3, vectorization_mode="parallel_pool", vector_kwargs={"backend": "compiled"}
     )
     assert ours.spec.kwargs["vector_kwargs"] == {"backend": "compiled"}
     again = gymnasium.make_vec(ours.spec)
     for each in (ours, again):
-        assert_same_as_sync(each, env_id)
+        assert_same_as_sync(each, task_id)
 
 
 @pytest.mark.quick(1)
@@ -162,54 +162,54 @@ def test_gymnasiums_make_vec_takes_it(module: Module) -> None:
 def test_options_of_the_registration_and_of_the_call(
     module: Module, registered: Mapping[str, Any], given: Mapping[str, Any]
 ) -> None:
-    env_id = module.register(max_episode_steps=9, kwargs={**registered})
+    task_id = module.register(max_episode_steps=9, kwargs={**registered})
     for _ in range(2):
-        assert_same_as_sync(compiled(env_id, **given), env_id, **given)
+        assert_same_as_sync(compiled(task_id, **given), task_id, **given)
     # the id is not changed by what a call has added
-    assert_same_as_sync(compiled(env_id), env_id)
-    assert_same_as_sync(parallel_pool.make_vec(env_id, 3), env_id)
+    assert_same_as_sync(compiled(task_id), task_id)
+    assert_same_as_sync(parallel_pool.make_vec(task_id, 3), task_id)
     # nor are its options where no spec gives them
-    defaults = {name: option.default for name, option in registry.find(env_id).options.items()}
+    defaults = {name: option.default for name, option in registry.find(task_id).options.items()}
     expected = {"size": 3, "speed": 0.5, **registered}
     assert {name: defaults[name] for name in ("size", "speed")}.items() <= expected.items()
 
 
 @pytest.mark.slow
 def test_arguments_without_a_default(module: Module) -> None:
-    env_id = module.register("Needy", max_episode_steps=9)
-    assert_same_as_sync(compiled(env_id, size=2), env_id, size=2)
+    task_id = module.register("Needy", max_episode_steps=9)
+    assert_same_as_sync(compiled(task_id, size=2), task_id, size=2)
 
 
 @pytest.mark.slow
 def test_numbers_differ_between_environments(module: Module) -> None:
-    env_id = module.register(max_episode_steps=9)
-    ours = compiled(env_id, speed=parallel_pool.each([0.0, 1e6, -1e6]))
+    task_id = module.register(max_episode_steps=9)
+    ours = compiled(task_id, speed=parallel_pool.each([0.0, 1e6, -1e6]))
     ours.reset(seed=1)
     assert [abs(each) > 1e5 for each in ours.step([1, 1, 1])[0][:, 0]] == [False, True, True]
     ours.close()
     with pytest.raises(ValueError, match=r"size=each.*only numbers that change no shape may dif"):
-        compiled(env_id, size=parallel_pool.each([2, 3, 4]))
+        compiled(task_id, size=parallel_pool.each([2, 3, 4]))
 
 
 def test_a_class_that_was_compiled_before_is_not_compiled_again(
     module: Module, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    env_id = module.register(max_episode_steps=9)
+    task_id = module.register(max_episode_steps=9)
     cls = gymnasium.envs.registration.load_env_creator(f"{module.name}:Walk")
-    assert parallel_pool.compile(cls) == [env_id]
+    assert parallel_pool.compile(cls) == [task_id]
     monkeypatch.setattr(load, "translate", None)
-    assert_same_as_sync(compiled(env_id), env_id)
+    assert_same_as_sync(compiled(task_id), task_id)
 
 
 @pytest.mark.slow
 def test_a_class_of_the_same_name_is_another(module: Module) -> None:
-    env_id = module.register(max_episode_steps=9)
-    compiled(env_id).close()
-    before = files.classes_by_id[env_id]
+    task_id = module.register(max_episode_steps=9)
+    compiled(task_id).close()
+    before = files.classes_by_id[task_id]
     path = Path(sys.modules.pop(module.name).__file__ or "")
     path.write_text(path.read_text().replace("2 * action - 1", "3 * action"))
-    assert_same_as_sync(compiled(env_id), env_id)
-    assert files.classes_by_id[env_id] is not before
+    assert_same_as_sync(compiled(task_id), task_id)
+    assert files.classes_by_id[task_id] is not before
 
 
 def test_a_class_in_place_of_its_name() -> None:
@@ -224,10 +224,10 @@ def test_a_class_in_place_of_its_name() -> None:
 @pytest.mark.slow
 def test_a_module_that_only_imports_the_class(module: Module, tmp_path: Path) -> None:
     (tmp_path / f"by_{module.name}.py").write_text(f"from {module.name} import Walk\n")
-    env_id = module.register(max_episode_steps=9)
-    gymnasium.registry[env_id].entry_point = f"by_{module.name}:Walk"
-    assert_same_as_sync(compiled(env_id), env_id)
-    assert parallel_pool.make_vec(env_id).backend == "native"
+    task_id = module.register(max_episode_steps=9)
+    gymnasium.registry[task_id].entry_point = f"by_{module.name}:Walk"
+    assert_same_as_sync(compiled(task_id), task_id)
+    assert parallel_pool.make_vec(task_id).backend == "native"
 
 
 def test_a_native_id_is_what_it_is() -> None:
@@ -241,7 +241,7 @@ def test_a_native_id_is_what_it_is() -> None:
 
 @pytest.mark.slow
 def test_wrappers_that_the_engine_has_itself(module: Module) -> None:
-    env_id = module.register(
+    task_id = module.register(
         max_episode_steps=9,
         order_enforce=False,
         disable_env_checker=True,
@@ -251,9 +251,9 @@ def test_wrappers_that_the_engine_has_itself(module: Module) -> None:
             ),
         ),
     )
-    assert_same_as_sync(compiled(env_id), env_id)
+    assert_same_as_sync(compiled(task_id), task_id)
     wrappers = [RecordEpisodeStatistics, partial(ClipReward, min_reward=0, max_reward=0.5)]
-    assert_same_as_sync(compiled(env_id, wrappers=wrappers), env_id, wrappers)
+    assert_same_as_sync(compiled(task_id, wrappers=wrappers), task_id, wrappers)
 
 
 def test_other_wrappers_are_refused(module: Module) -> None:
@@ -266,17 +266,17 @@ def test_other_wrappers_are_refused(module: Module) -> None:
     with pytest.raises(ValueError, match="AtariPreprocessing is for Atari games"):
         compiled(module.register(), wrappers=[gymnasium.wrappers.AtariPreprocessing])
     # nothing was compiled for that
-    assert not any(env_id in registry.loaded_by_id for env_id in module.ids)
+    assert not any(task_id in registry.loaded_by_id for task_id in module.ids)
 
 
 # ------------------------------------------------------------------------------------- errors --
 
 
 def test_what_is_not_translated_is_an_error(module: Module) -> None:
-    env_id = module.register("Unlucky")
+    task_id = module.register("Unlucky")
     line = CLASS[: CLASS.index('open("x")')].count("\n") + 1
     with pytest.raises(parallel_pool.SourceError, match=rf"\.py:{line}: io.open\(\) is not transl"):
-        compiled(env_id)
+        compiled(task_id)
 
 
 def make_walk(**options: Any) -> Any:
@@ -291,32 +291,34 @@ def test_a_function_is_not_compiled(entry: Any) -> None:
 
 @pytest.mark.slow
 def test_a_compiled_environment_draws(module: Module) -> None:
-    env_id = module.register(max_episode_steps=9)
-    envs = compiled(env_id, render_mode="rgb_array")
+    task_id = module.register(max_episode_steps=9)
+    envs = compiled(task_id, render_mode="rgb_array")
     envs.reset(seed=0)
     assert envs.render()[0].shape == (2, 2, 3)
     envs.close()
 
 
 def test_wrong_arguments(module: Module) -> None:
-    env_id = module.register(max_episode_steps=9)
-    with pytest.raises(TypeError, match=f"{env_id} has no option sped: those of Walk are size, sp"):
-        compiled(env_id, sped=1.0)
+    task_id = module.register(max_episode_steps=9)
+    with pytest.raises(
+        TypeError, match=f"{task_id} has no option sped: those of Walk are size, sp"
+    ):
+        compiled(task_id, sped=1.0)
     with pytest.raises(ValueError, match="render_mode='ansi'"):
-        compiled(env_id, render_mode="ansi")
+        compiled(task_id, render_mode="ansi")
     with pytest.raises(parallel_pool.SourceError, match=r"Walk\(name=.* keeps options that are"):
-        compiled(env_id, name={1: 2})
+        compiled(task_id, name={1: 2})
     with pytest.raises(ValueError, match="backend='compiled', but the environments are made by fu"):
         parallel_pool.PoolVectorEnv([make_walk] * 2, backend="compiled")
 
 
 def test_auto_leaves_to_the_class_what_its_translation_can_not_do(module: Module) -> None:
-    env_id = module.register(max_episode_steps=9, kwargs={"name": "slow"})
-    compiled(env_id).close()
+    task_id = module.register(max_episode_steps=9, kwargs={"name": "slow"})
+    compiled(task_id).close()
     reasons = "these options need another translation|has no option name"
     for given in ({"name": "fast"}, {"size": 5}):
         with pytest.warns(UserWarning, match=reasons):
-            made = parallel_pool.make_vec(env_id, 1, **given)
+            made = parallel_pool.make_vec(task_id, 1, **given)
         assert made.backend == "process"
         made.close()
     assert made.single_observation_space.shape == (5,)
@@ -327,8 +329,8 @@ def test_auto_leaves_to_the_class_what_its_translation_can_not_do(module: Module
 
 @pytest.mark.slow
 def test_stable_baselines_takes_it(module: Module) -> None:
-    env_id = module.register(max_episode_steps=9, kwargs={"speed": 0.7, "name": "fast"})
-    made = {name: PoolVecEnv(env_id, 2, backend=name, seed=1) for name in ("process", "compiled")}
+    task_id = module.register(max_episode_steps=9, kwargs={"speed": 0.7, "name": "fast"})
+    made = {name: PoolVecEnv(task_id, 2, backend=name, seed=1) for name in ("process", "compiled")}
     assert [each.backend for each in made.values()] == ["process", "native"]
     python, ours = made.values()
     assert is_same(python.reset(), ours.reset())
@@ -342,9 +344,9 @@ def test_stable_baselines_takes_it(module: Module) -> None:
 @pytest.mark.slow
 def test_stable_baselines_refuses_what_is_not_compiled(module: Module) -> None:
     clip = WrapperSpec("ClipReward", "gymnasium.wrappers:ClipReward", {"max_reward": 1})
-    env_id = module.register(additional_wrappers=(clip,))
+    task_id = module.register(additional_wrappers=(clip,))
     with pytest.raises(ValueError, match=r"backend='compiled', but the spec of .* adds ClipReward"):
-        PoolVecEnv(env_id, 2, backend="compiled")
+        PoolVecEnv(task_id, 2, backend="compiled")
     for backend, said in (("compiled", "made by functions"), ("cluster", "ClusterVecEnv")):
         with pytest.raises(ValueError, match=said):
             PoolVecEnv([make_walk], backend=backend)

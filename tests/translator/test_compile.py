@@ -62,8 +62,8 @@ FIRST = HEAD.count("\n") + 1
 
 
 def run(folder: Path, body: str, steps: int = 3, name: str = "mine.py") -> Any:
-    (env_id,) = parallel_pool.load_source(source(folder, body, name))
-    with parallel_pool.Pool(env_id, 2, seed=0) as pool:
+    (task_id,) = parallel_pool.load_source(source(folder, body, name))
+    with parallel_pool.Pool(task_id, 2, seed=0) as pool:
         pool.reset()
         for _ in range(steps):
             batch = pool.step(np.zeros(2, np.int64))
@@ -127,8 +127,8 @@ def test_an_exception_names_environment_kind_file_and_line(
 ) -> None:
     guarded = body if "self.count" in body else f"if self.count == 2:\n    {body}"
     guarded = guarded.replace("raise ", "if self.count == 2:\n    raise ")
-    (env_id,) = parallel_pool.load_source(source(tmp_path, guarded, f"raising_{number}.py"))
-    with parallel_pool.Pool(env_id, 2, seed=0) as pool:
+    (task_id,) = parallel_pool.load_source(source(tmp_path, guarded, f"raising_{number}.py"))
+    with parallel_pool.Pool(task_id, 2, seed=0) as pool:
         pool.reset()
         pool.step(np.zeros(2, np.int64))
         with pytest.raises(parallel_pool.EnvError) as found:
@@ -147,8 +147,8 @@ def test_a_shape_that_changes_is_said(tmp_path: Path) -> None:
 
 def test_other_environments_go_on_when_one_fails(tmp_path: Path) -> None:
     body = "if action == 3:\n    raise RuntimeError('no')"
-    (env_id,) = parallel_pool.load_source(source(tmp_path, body, "some.py"))
-    with parallel_pool.Pool(env_id, 40, num_threads=1, seed=0) as pool:
+    (task_id,) = parallel_pool.load_source(source(tmp_path, body, "some.py"))
+    with parallel_pool.Pool(task_id, 40, num_threads=1, seed=0) as pool:
         pool.reset()
         actions = np.zeros(40, np.int64)
         actions[[5, 30]] = 3
@@ -175,17 +175,17 @@ def test_a_changed_file_is_loaded_again(tmp_path: Path) -> None:
 
 
 def test_options_are_those_of_the_constructor(tmp_path: Path) -> None:
-    (env_id,) = parallel_pool.load_source(
+    (task_id,) = parallel_pool.load_source(
         source(tmp_path, "value = self.speed * self.size", "options.py")
     )
     for options, value in (({}, 1.5), ({"speed": 2.0}, 6.0), ({"size": 5, "speed": 0.1}, 0.5)):
-        with parallel_pool.Pool(env_id, 1, seed=0, options=options) as pool:
+        with parallel_pool.Pool(task_id, 1, seed=0, options=options) as pool:
             pool.reset()
             assert pool.step([0]).obs[0, 0] == value
     with pytest.raises(TypeError, match="sped"):
-        parallel_pool.Pool(env_id, 1, options={"sped": 1.0})
+        parallel_pool.Pool(task_id, 1, options={"sped": 1.0})
     with pytest.raises(TypeError, match="speed='fast'"):
-        parallel_pool.Pool(env_id, 1, options={"speed": "fast"})
+        parallel_pool.Pool(task_id, 1, options={"speed": "fast"})
 
 
 @pytest.mark.slow
@@ -193,25 +193,25 @@ def test_a_constructor_that_refuses_its_options_is_named(tmp_path: Path) -> None
     path = source(tmp_path, "value = self.speed", "strict.py")
     check = "        if speed > 9:\n            raise ValueError('too fast')\n        self.size,"
     path.write_text(path.read_text().replace("        self.size,", check))
-    (env_id,) = parallel_pool.load_source(path)
+    (task_id,) = parallel_pool.load_source(path)
     with pytest.raises(ValueError, match=r"Strict\(speed=10\.0\) fails in Python: ValueError: too"):
-        parallel_pool.Pool(env_id, 1, options={"speed": 10.0})
+        parallel_pool.Pool(task_id, 1, options={"speed": 10.0})
 
 
 @pytest.mark.slow
 def test_options_that_change_more_than_numbers_need_another_translation(tmp_path: Path) -> None:
-    (env_id,) = parallel_pool.load_source(
+    (task_id,) = parallel_pool.load_source(
         source(tmp_path, "value = np.ones(self.size).sum()", "frozen.py")
     )
     with pytest.raises(ValueError, match=r"compile\(Frozen, size=5\)"):
-        parallel_pool.Pool(env_id, 1, options={"size": 5})
+        parallel_pool.Pool(task_id, 1, options={"size": 5})
 
 
 @pytest.mark.slow
 def test_options_differ_between_environments(tmp_path: Path) -> None:
-    (env_id,) = parallel_pool.load_source(source(tmp_path, "value = self.speed", "each.py"))
+    (task_id,) = parallel_pool.load_source(source(tmp_path, "value = self.speed", "each.py"))
     speeds = [0.5, 1.5, 2.5]
-    envs = parallel_pool.make_vec(env_id, 3, speed=parallel_pool.each(speeds))
+    envs = parallel_pool.make_vec(task_id, 3, speed=parallel_pool.each(speeds))
     envs.reset(seed=0)
     assert envs.step(np.zeros(3, int))[0][:, 0].tolist() == speeds
     envs.close()
@@ -232,15 +232,15 @@ def test_only_classes_are_compiled() -> None:
 
 
 def test_an_id_may_be_given() -> None:
-    assert parallel_pool.compile(probes.Floats, "probes/Floats-v3") == ["probes/Floats-v3"]
+    assert parallel_pool.compile(probes.Floats, task_id="probes/Floats-v3") == ["probes/Floats-v3"]
     twins.compare(probes.Floats, "probes/Floats-v3", steps=20)
 
 
 @pytest.mark.quick(5)
 @pytest.mark.parametrize("check", testing.NATIVE_CHECKS, ids=str)
 def test_the_contract_holds(check: testing.Check) -> None:
-    (env_id,) = parallel_pool.compile(probes.Random)
-    check(env_id)
+    (task_id,) = parallel_pool.compile(probes.Random)
+    check(task_id)
 
 
 @pytest.mark.slow
@@ -248,8 +248,8 @@ def test_another_process_takes_the_library_from_the_cache(tmp_path: Path) -> Non
     path = source(tmp_path, "value = self.np_random.random()", "cached.py")
     program = (
         "import sys, parallel_pool, numpy as np\n"
-        f"(env_id,) = parallel_pool.load_source({str(path)!r})\n"
-        "envs = parallel_pool.make_vec(env_id, 2)\n"
+        f"(task_id,) = parallel_pool.load_source({str(path)!r})\n"
+        "envs = parallel_pool.make_vec(task_id, 2)\n"
         "envs.reset(seed=1)\n"
         "print(envs.backend, envs.step(np.zeros(2, int))[0].tolist())\n"
     )

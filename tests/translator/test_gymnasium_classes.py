@@ -46,17 +46,17 @@ STEPS = 200
 def test_a_class_of_gymnasiums_equals_its_translation(
     cls: Any, built_in: str, limit: int | None, options: dict[str, Any]
 ) -> None:
-    env_id = f"translated/{NAMES[CLASSES.index((cls, built_in, limit, options))]}-v0"
-    parallel_pool.compile(cls, env_id, **options)
-    twins.compare(cls, env_id, limit=limit, options=options)
-    _check_equal(env_id, built_in, {} if limit is None else {"max_episode_steps": limit}, options)
+    task_id = f"translated/{NAMES[CLASSES.index((cls, built_in, limit, options))]}-v0"
+    parallel_pool.compile(cls, task_id, **options)
+    twins.compare(cls, task_id, limit=limit, options=options)
+    _check_equal(task_id, built_in, {} if limit is None else {"max_episode_steps": limit}, options)
 
 
 def _check_equal(
-    env_id: str, built_in: str, limit: dict[str, Any], options: dict[str, Any]
+    task_id: str, built_in: str, limit: dict[str, Any], options: dict[str, Any]
 ) -> None:
     """Compares the translation with the environment that is written in C."""
-    ours = parallel_pool.make_vec(env_id, 4, **limit)
+    ours = parallel_pool.make_vec(task_id, 4, **limit)
     theirs = parallel_pool.make_vec(built_in, 4, backend="native", **limit, **options)
     try:
         _same(ours.reset(seed=5)[0], theirs.reset(seed=5)[0])

@@ -228,8 +228,8 @@ class Heaps(Probe):
     "cls", [Generators, Defaults, Tallies, Spots, Computed, Heaps], ids=lambda cls: cls.__name__
 )
 def test_results_are_the_same(cls: Any) -> None:
-    (env_id,) = parallel_pool.compile(cls)
-    twins.compare(cls, env_id)
+    (task_id,) = parallel_pool.compile(cls)
+    twins.compare(cls, task_id)
 
 
 class ChangesInLoop(Generators):
@@ -394,8 +394,8 @@ def test_what_would_differ_is_refused(cls: Any) -> None:
 
 
 def test_attributes_are_the_dicts_of_the_class() -> None:
-    (env_id,) = parallel_pool.compile(Defaults)
-    with closing(parallel_pool.make_vec(env_id, 1)) as envs:
+    (task_id,) = parallel_pool.compile(Defaults)
+    with closing(parallel_pool.make_vec(task_id, 1)) as envs:
         envs.reset(seed=0)
         env = envs.get_attr("unwrapped")[0]
         assert (type(env.votes), type(env.visits)) == (Counter, defaultdict)

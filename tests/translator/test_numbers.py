@@ -1222,9 +1222,9 @@ PROBES = (
 @pytest.mark.quick(4)
 @pytest.mark.parametrize("cls", PROBES, ids=lambda cls: cls.__name__)
 def test_numbers_are_the_same_as_in_python(cls: Any) -> None:
-    (env_id,) = parallel_pool.compile(cls)
+    (task_id,) = parallel_pool.compile(cls)
     steps = 3 if cls.__name__.startswith("Large") else 100
-    twins.compare(cls, env_id, steps=steps)
+    twins.compare(cls, task_id, steps=steps)
 
 
 HEAD = """
@@ -1302,8 +1302,8 @@ def test_what_is_not_translated_is_refused(source: str, tmp_path: Path) -> None:
 
 def stepped(path: Path, source: str, steps: int = 3) -> None:
     path.write_text(HEAD.replace("SOURCE", source).replace("Refused", path.stem.title()))
-    (env_id,) = parallel_pool.load_source(path)
-    envs = parallel_pool.make_vec(env_id, 2)
+    (task_id,) = parallel_pool.load_source(path)
+    envs = parallel_pool.make_vec(task_id, 2)
     envs.reset(seed=0)
     try:
         for _ in range(steps):

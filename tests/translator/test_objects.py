@@ -182,8 +182,8 @@ PROBES = [SpecialMethods, Equality, Unordered, Full, Decorators, InfoNames]
 @pytest.mark.quick(3)
 @pytest.mark.parametrize("cls", PROBES, ids=lambda cls: cls.__name__)
 def test_objects_do_what_their_classes_say(cls: Any) -> None:
-    (env_id,) = parallel_pool.compile(cls)
-    twins.compare(cls, env_id)
+    (task_id,) = parallel_pool.compile(cls)
+    twins.compare(cls, task_id)
 
 
 class Decorated(Probe):

@@ -662,8 +662,8 @@ SHOWN = [
 @pytest.mark.quick(6)
 @pytest.mark.parametrize("cls", [*PROBES, *SHOWN], ids=lambda cls: cls.__name__)
 def test_the_order_of_python_gives_the_same_bits(cls: Any) -> None:
-    (env_id,) = parallel_pool.compile(cls)
-    twins.compare(cls, env_id)
+    (task_id,) = parallel_pool.compile(cls)
+    twins.compare(cls, task_id)
 
 
 class Held(Shown):

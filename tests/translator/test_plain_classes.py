@@ -280,13 +280,13 @@ class Slices(Probe):
 @pytest.mark.quick(2)
 @pytest.mark.parametrize("cls", [Balls, Whole, Others, Cards, Slices], ids=lambda cls: cls.__name__)
 def test_objects_of_plain_classes_are_the_same(cls: Any) -> None:
-    (env_id,) = parallel_pool.compile(cls)
-    twins.compare(cls, env_id)
+    (task_id,) = parallel_pool.compile(cls)
+    twins.compare(cls, task_id)
 
 
 def test_get_attr_gives_objects_the_generator_of_their_environment() -> None:
-    (env_id,) = parallel_pool.compile(Cards)
-    envs = parallel_pool.make_vec(env_id, 2)
+    (task_id,) = parallel_pool.compile(Cards)
+    envs = parallel_pool.make_vec(task_id, 2)
     plain = Cards()
     envs.reset(seed=[3, 4])
     plain.reset(seed=4)
@@ -300,8 +300,8 @@ def test_get_attr_gives_objects_the_generator_of_their_environment() -> None:
 
 
 def test_get_attr_makes_objects_of_the_class() -> None:
-    (env_id,) = parallel_pool.compile(Whole)
-    envs = parallel_pool.make_vec(env_id, 2)
+    (task_id,) = parallel_pool.compile(Whole)
+    envs = parallel_pool.make_vec(task_id, 2)
     plain = Whole()
     envs.reset(seed=[3, 4])
     plain.reset(seed=4)

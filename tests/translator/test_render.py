@@ -27,8 +27,8 @@ def no_window(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def shown() -> str:
-    (env_id,) = parallel_pool.compile(pictures.Shown)
-    return env_id
+    (task_id,) = parallel_pool.compile(pictures.Shown)
+    return task_id
 
 
 @pytest.fixture
@@ -45,9 +45,9 @@ def stepped(shown: str) -> Iterator[tuple[Any, Any]]:
     theirs.close()
 
 
-def compare(cls: Any, env_id: str, mode: str, steps: int = 30, n: int = 2) -> None:
+def compare(cls: Any, task_id: str, mode: str, steps: int = 30, n: int = 2) -> None:
     """Draws both after the same steps, through resets."""
-    ours = parallel_pool.make_vec(env_id, n, render_mode=mode, backend="native")
+    ours = parallel_pool.make_vec(task_id, n, render_mode=mode, backend="native")
     theirs = gymnasium.vector.SyncVectorEnv([lambda: cls(render_mode=mode)] * n)
     theirs.action_space.seed(1)
     ours.reset(seed=5)
@@ -73,15 +73,15 @@ def test_every_kind_of_attribute_is_what_it_is_in_python(mode: str, shown: str) 
 @pytest.mark.parametrize("module, name", [(m, n) for m, n, *_ in CLASSES if m not in REFUSED])
 def test_pictures_of_a_stranger_are_those_of_its_class(module: str, name: str) -> None:
     cls = stranger(module, name)
-    (env_id,) = parallel_pool.compile(cls)
+    (task_id,) = parallel_pool.compile(cls)
     for mode in cls.metadata["render_modes"]:
-        compare(cls, env_id, mode)
+        compare(cls, task_id, mode)
 
 
 def test_pictures_of_gymnasiums_class_are_its_own() -> None:
     pytest.importorskip("pygame")
-    (env_id,) = parallel_pool.compile(cartpole.CartPoleEnv, "pictures/CartPole-v7")
-    compare(cartpole.CartPoleEnv, env_id, "rgb_array", steps=40)
+    (task_id,) = parallel_pool.compile(cartpole.CartPoleEnv, "pictures/CartPole-v7")
+    compare(cartpole.CartPoleEnv, task_id, "rgb_array", steps=40)
 
 
 def test_steps_draw_nothing_and_pictures_change_nothing(stepped: tuple[Any, Any]) -> None:
@@ -155,12 +155,12 @@ def test_a_recorder_takes_the_pictures(shown: str, tmp_path: Path) -> None:
 
 
 def test_each_environment_is_drawn_with_its_own_options(shown: str) -> None:
-    (env_id,) = parallel_pool.compile(cartpole.CartPoleEnv, "pictures/CartPole-v8")
+    (task_id,) = parallel_pool.compile(cartpole.CartPoleEnv, "pictures/CartPole-v8")
     bonus = parallel_pool.each([True, False])
-    with parallel_pool.Pool(env_id, 2, options={"sutton_barto_reward": bonus}) as pool:
+    with parallel_pool.Pool(task_id, 2, options={"sutton_barto_reward": bonus}) as pool:
         pool.reset()
         assert pool.render().shape == (2, 400, 600, 3)
-    envs = parallel_pool.make_vec(env_id, 2, sutton_barto_reward=bonus)
+    envs = parallel_pool.make_vec(task_id, 2, sutton_barto_reward=bonus)
     assert envs.get_attr("_sutton_barto_reward") == (True, False)
     envs.close()
 
@@ -182,8 +182,8 @@ def test_a_window_shows_every_step(shown: str, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_an_error_of_render_names_it_and_the_pool_goes_on() -> None:
-    (env_id,) = parallel_pool.compile(pictures.Failing)
-    envs = parallel_pool.make_vec(env_id, 2, render_mode="rgb_array")
+    (task_id,) = parallel_pool.compile(pictures.Failing)
+    envs = parallel_pool.make_vec(task_id, 2, render_mode="rgb_array")
     envs.reset(seed=0)
     for _ in range(3):
         envs.render()
@@ -257,8 +257,8 @@ def test_a_kind_of_attribute_that_cannot_be_read_is_named(monkeypatch: pytest.Mo
         return ["unknown", str(of)] if isinstance(of, types.Member) else plain(of, name)
 
     monkeypatch.setattr(layout, "form", form)
-    (env_id,) = parallel_pool.compile(pictures.Shown, "pictures/Unknown-v0")
-    envs = parallel_pool.make_vec(env_id, 1, render_mode="ansi")
+    (task_id,) = parallel_pool.compile(pictures.Shown, "pictures/Unknown-v0")
+    envs = parallel_pool.make_vec(task_id, 1, render_mode="ansi")
     envs.reset(seed=0)
     envs.step([0])
     assert envs.get_attr("size") == (4,)

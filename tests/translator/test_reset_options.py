@@ -36,8 +36,8 @@ GIVEN: dict[Any, list[dict[str, Any] | None]] = {
 
 
 def translated(cls: Any) -> str:
-    (env_id,) = parallel_pool.compile(cls, f"asking/{cls.__name__}-v0")
-    return env_id
+    (task_id,) = parallel_pool.compile(cls, f"asking/{cls.__name__}-v0")
+    return task_id
 
 
 def twins(cls: Any) -> tuple[Any, Any]:
@@ -70,8 +70,8 @@ def test_resets_with_and_without_options_give_the_same_bits(cls: Any) -> None:
 
 
 def test_single_environments_take_options() -> None:
-    env_id = translated(askers.Gets)
-    ours, theirs = gymnasium.make(f"parallel_pool/{env_id.replace('/', '.')}"), askers.Gets()
+    task_id = translated(askers.Gets)
+    ours, theirs = gymnasium.make(f"parallel_pool/{task_id.replace('/', '.')}"), askers.Gets()
     for options in (None, {}, X, {"count": 4}):
         check(ours.reset(seed=2, options=options), theirs.reset(seed=2, options=options))
     ours.close()
@@ -162,8 +162,8 @@ def load(tmp_path: Path) -> Callable[[str], str]:
         path = tmp_path / f"asks_{abs(hash(body))}.py"
         lines = "".join(f"        {line}\n" for line in body.splitlines())
         path.write_text(HEAD.replace("NAME", path.stem.title().replace("_", "")) + lines + TAIL)
-        (env_id,) = parallel_pool.load_source(path)
-        return env_id
+        (task_id,) = parallel_pool.load_source(path)
+        return task_id
 
     return made
 
@@ -183,16 +183,16 @@ MORE = [
 def test_programs_that_need_more_are_translated_without_options(
     body: str, load: Callable[[str], str]
 ) -> None:
-    env_id = load(body)
-    with parallel_pool.Pool(env_id, 1, seed=0) as pool:
+    task_id = load(body)
+    with parallel_pool.Pool(task_id, 1, seed=0) as pool:
         assert pool.reset().obs[0, 0] == 0.0
         with pytest.raises(TypeError, match=r"asks_\d+\.py:1[56]: "):
             pool.reset(options={"x": 1.0})
 
 
 def test_defaults_of_two_types_are_refused(load: Callable[[str], str]) -> None:
-    env_id = load('if options:\n    self.x = options.get("x", 0.5) + options.get("x", 1)')
-    with parallel_pool.Pool(env_id, 1) as pool, pytest.raises(TypeError, match="one type"):
+    task_id = load('if options:\n    self.x = options.get("x", 0.5) + options.get("x", 1)')
+    with parallel_pool.Pool(task_id, 1) as pool, pytest.raises(TypeError, match="one type"):
         pool.reset(options={"x": 1.0})
 
 

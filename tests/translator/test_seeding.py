@@ -66,8 +66,8 @@ class Method(Plain):
     "cls", [Plain, Guarded, Functional, Inner, Method], ids=lambda cls: cls.__name__
 )
 def test_ways_to_seed(cls: Any) -> None:
-    (env_id,) = parallel_pool.compile(cls)
-    twins.compare(cls, env_id)
+    (task_id,) = parallel_pool.compile(cls)
+    twins.compare(cls, task_id)
 
 
 class Count(Plain):

@@ -159,9 +159,9 @@ class Dial(gymnasium.Env):
 @pytest.mark.parametrize("mode", list(AutoresetMode), ids=str)
 @pytest.mark.parametrize("cls", [Rover, Gate, Boat, Dial])
 def test_vector_environments_return_what_sync_returns(cls: Any, mode: AutoresetMode) -> None:
-    (env_id,) = parallel_pool.compile(cls)
+    (task_id,) = parallel_pool.compile(cls)
     theirs = SyncVectorEnv([cls] * NUM_ENVS, autoreset_mode=mode)
-    ours = parallel_pool.make_vec(env_id, NUM_ENVS, autoreset_mode=mode)
+    ours = parallel_pool.make_vec(task_id, NUM_ENVS, autoreset_mode=mode)
     with closing(theirs), closing(ours):
         for name in ("observation_space", "action_space"):
             assert getattr(ours, name) == getattr(theirs, name)
@@ -184,9 +184,9 @@ def test_vector_environments_return_what_sync_returns(cls: Any, mode: AutoresetM
 @pytest.mark.quick(2)
 @pytest.mark.parametrize("cls", [Rover, Gate, Boat, Dial])
 def test_single_environments_return_what_the_class_returns(cls: Any) -> None:
-    (env_id,) = parallel_pool.compile(cls)
+    (task_id,) = parallel_pool.compile(cls)
     theirs = cls()
-    with closing(gymnasium.make(f"parallel_pool/{env_id}", disable_env_checker=True)) as ours:
+    with closing(gymnasium.make(f"parallel_pool/{task_id}", disable_env_checker=True)) as ours:
         assert ours.observation_space == theirs.observation_space
         assert ours.action_space == theirs.action_space
         theirs.action_space.seed(1)
@@ -207,8 +207,8 @@ def test_single_environments_return_what_the_class_returns(cls: Any) -> None:
 @pytest.mark.parametrize("cls", [Gate, Boat])
 def test_stable_baselines_gets_texts(cls: Any) -> None:
     vec_env = pytest.importorskip("stable_baselines3.common.vec_env")
-    (env_id,) = parallel_pool.compile(cls)
-    theirs, ours = vec_env.DummyVecEnv([cls] * NUM_ENVS), PoolVecEnv(env_id, NUM_ENVS)
+    (task_id,) = parallel_pool.compile(cls)
+    theirs, ours = vec_env.DummyVecEnv([cls] * NUM_ENVS), PoolVecEnv(task_id, NUM_ENVS)
     with closing(theirs), closing(ours):
         for each in (theirs, ours):
             each.seed(4)
@@ -223,9 +223,9 @@ def test_stable_baselines_gets_texts(cls: Any) -> None:
 
 
 def test_stable_baselines_refuses_dicts_in_dicts() -> None:
-    (env_id,) = parallel_pool.compile(Rover)
+    (task_id,) = parallel_pool.compile(Rover)
     with pytest.raises(ValueError, match=r"a Dict in its Dict of observations \(body.arm.joint, "):
-        PoolVecEnv(env_id, 2)
+        PoolVecEnv(task_id, 2)
 
 
 @pytest.mark.slow
@@ -233,10 +233,10 @@ def test_compiled_programs_have_masks_of_infos() -> None:
     pytest.importorskip("jax")
     from parallel_pool.compat.jax import xla
 
-    (env_id,) = parallel_pool.compile(Boat)
+    (task_id,) = parallel_pool.compile(Boat)
     with closing(SyncVectorEnv([Boat] * NUM_ENVS)) as theirs:
         theirs.reset(seed=1)
-        with closing(parallel_pool.make_vec(env_id, NUM_ENVS)) as envs:
+        with closing(parallel_pool.make_vec(task_id, NUM_ENVS)) as envs:
             functions = xla(envs)
             handle, _ = functions.reset(functions.handle, [1, 2, 3])
             for _ in range(20):
@@ -250,8 +250,8 @@ def test_compiled_programs_have_masks_of_infos() -> None:
 
 
 def test_envpools_api_has_codes_of_texts() -> None:
-    (env_id,) = parallel_pool.compile(Rover)
-    envs = parallel_pool.make_gymnasium(env_id, num_envs=2, seed=1)
+    (task_id,) = parallel_pool.compile(Rover)
+    envs = parallel_pool.make_gymnasium(task_id, num_envs=2, seed=1)
     with closing(envs):
         observation, info = envs.reset()
         assert observation["body"]["arm"]["load"].shape == (2, 2, 1)
@@ -264,8 +264,8 @@ def test_envpools_api_has_codes_of_texts() -> None:
 
 
 def test_dm_env_has_bounds_with_starts() -> None:
-    (env_id,) = parallel_pool.compile(Dial)
-    envs = parallel_pool.make_dm(env_id, num_envs=2, seed=1)
+    (task_id,) = parallel_pool.compile(Dial)
+    envs = parallel_pool.make_dm(task_id, num_envs=2, seed=1)
     with closing(envs):
         obs, action = envs.observation_spec().obs, envs.action_spec()
         assert (obs.minimum, obs.maximum) == (5, 11)
@@ -273,10 +273,10 @@ def test_dm_env_has_bounds_with_starts() -> None:
 
 
 def test_a_lease_takes_tuples() -> None:
-    (env_id,) = parallel_pool.compile(Rover)
+    (task_id,) = parallel_pool.compile(Rover)
 
     async def play() -> Any:
-        async with LeasePool(env_id, 1) as pool, pool.lease() as env:
+        async with LeasePool(task_id, 1) as pool, pool.lease() as env:
             _, info = await env.reset(seed=3)
             return info, (await env.step((-1, 3)))[4]
 
@@ -289,8 +289,8 @@ def test_compiled_programs_have_dicts_and_codes() -> None:
     jax = pytest.importorskip("jax")
     from parallel_pool.compat.jax import xla
 
-    (env_id,) = parallel_pool.compile(Rover)
-    with closing(parallel_pool.make_vec(env_id, 2)) as envs:
+    (task_id,) = parallel_pool.compile(Rover)
+    with closing(parallel_pool.make_vec(task_id, 2)) as envs:
         functions = xla(envs)
         handle, (expected, _) = functions.reset(functions.handle)
         _, (found, *_, info) = jax.jit(functions.step)(handle, np.array([[0, 1], [1, 2]], np.int32))
@@ -307,8 +307,8 @@ def expected_codes(envs: Any, texts: list[str]) -> list[int]:
     "cls, action, choice", [(Gate, [-2, 0], "-1 to 1"), (Dial, [[-3, 10], [-3, 15]], "10 to 14")]
 )
 def test_actions_outside_are_refused(cls: Any, action: Any, choice: str) -> None:
-    (env_id,) = parallel_pool.compile(cls)
-    with closing(parallel_pool.make_vec(env_id, 2)) as envs:
+    (task_id,) = parallel_pool.compile(cls)
+    with closing(parallel_pool.make_vec(task_id, 2)) as envs:
         envs.reset(seed=0)
         for given in (np.array(action), np.array(action, np.int8), action):
             with pytest.raises(ValueError, match=f"outside its space: choose {choice}"):
@@ -323,8 +323,8 @@ def test_infos_that_results_lack_are_not_mixed() -> None:
 
 
 def test_tuples_of_other_shapes_are_refused() -> None:
-    (env_id,) = parallel_pool.compile(Rover)
-    with closing(parallel_pool.make_vec(env_id, 2)) as envs:
+    (task_id,) = parallel_pool.compile(Rover)
+    with closing(parallel_pool.make_vec(task_id, 2)) as envs:
         envs.reset(seed=0)
         with pytest.raises(ValueError, match=r"a tuple of arrays of shapes \[\(2,\)\]: give 2 of"):
             envs.step((np.zeros(2, int),))

@@ -59,16 +59,16 @@ def team(module: str, name: str) -> Any:
 
 def compiled(module: str, name: str) -> tuple[Any, str]:
     cls = team(module, name)
-    (env_id,) = parallel_pool.compile(cls)
-    return cls, env_id
+    (task_id,) = parallel_pool.compile(cls)
+    return cls, task_id
 
 
 @pytest.mark.quick(1)
 @pytest.mark.parametrize("module, name", CLASSES)
 def test_a_class_gives_the_same_bits(module: str, name: str) -> None:
-    cls, env_id = compiled(module, name)
+    cls, task_id = compiled(module, name)
     for seed in (3, 10):
-        twins.compare(cls, env_id, steps=200, seed=seed)
+        twins.compare(cls, task_id, steps=200, seed=seed)
 
 
 @pytest.mark.quick(1)
@@ -81,8 +81,8 @@ def test_a_class_gives_the_same_bits(module: str, name: str) -> None:
     ],
 )
 def test_numbers_are_options(module: str, name: str, options: dict[str, Any]) -> None:
-    cls, env_id = compiled(module, name)
-    twins.compare(cls, env_id, steps=100, options=options, native_options=options)
+    cls, task_id = compiled(module, name)
+    twins.compare(cls, task_id, steps=100, options=options, native_options=options)
 
 
 @pytest.mark.slow
@@ -93,9 +93,9 @@ def test_a_class_keeps_the_contract_of_native_environments(module: str, name: st
 
 @pytest.mark.slow
 def test_other_agents_are_another_translation() -> None:
-    cls, env_id = compiled("torus", "Pursuit")
+    cls, task_id = compiled("torus", "Pursuit")
     with pytest.raises(ValueError, match=r"self.possible_agents than n_pursuers=5 gives"):
-        PoolParallelEnv(env_id, 2, n_pursuers=5)
+        PoolParallelEnv(task_id, 2, n_pursuers=5)
     (other,) = parallel_pool.compile(cls, "Five-v0", n_pursuers=5)
     twins.compare(cls, other, steps=100, options={"n_pursuers": 5}, native_options={})
 
@@ -114,14 +114,14 @@ def test_a_file_is_loaded(tmp_path: Path) -> None:
 
 def test_one_game_passes_pettingzoos_tests() -> None:
     for module, name in (("prisoner", "PrisonerAndGuard"), ("tanks", "Tanks"), ("arena", "Arena")):
-        _, env_id = compiled(module, name)
-        parallel_api_test(parallel_env(env_id), num_cycles=50)
+        _, task_id = compiled(module, name)
+        parallel_api_test(parallel_env(task_id), num_cycles=50)
     api_test(env(compiled("prisoner", "PrisonerAndGuard")[1]), num_cycles=50)
 
 
 def test_a_wrong_call_of_one_game_changes_nothing() -> None:
-    _, env_id = compiled("prisoner", "PrisonerAndGuard")
-    game = parallel_env(env_id)
+    _, task_id = compiled("prisoner", "PrisonerAndGuard")
+    game = parallel_env(task_id)
     game.reset(seed=1)
     wrong = (
         ({"prisoner": 0}, KeyError, "'guard'"),
@@ -133,7 +133,7 @@ def test_a_wrong_call_of_one_game_changes_nothing() -> None:
     for actions, error, words in wrong:
         with pytest.raises(error, match=words):
             game.step(actions)
-    fresh = parallel_env(env_id)
+    fresh = parallel_env(task_id)
     fresh.reset(seed=1)
     actions = {"prisoner": 1, "guard": 2}
     assert str(game.step(actions)) == str(fresh.step(actions))
@@ -144,14 +144,14 @@ def test_a_wrong_call_of_one_game_changes_nothing() -> None:
 def test_a_class_with_one_agent_is_no_game() -> None:
     from tests.translator.probes import Control
 
-    (env_id,) = parallel_pool.compile(Control)
+    (task_id,) = parallel_pool.compile(Control)
     with pytest.raises(ValueError, match=r"gymnasium\.make"):
-        parallel_env(env_id)
+        parallel_env(task_id)
 
 
 def test_agents_are_rows_of_a_vector_environment() -> None:
-    _, env_id = compiled("commons", "Commons")
-    envs = PoolParallelEnv(env_id, 4).as_vector_env()
+    _, task_id = compiled("commons", "Commons")
+    envs = PoolParallelEnv(task_id, 4).as_vector_env()
     observations, infos = envs.reset(seed=1)
     assert observations.shape == (20, 3) and infos["energy"].shape == (20,)
     for _ in range(30):
@@ -161,8 +161,8 @@ def test_agents_are_rows_of_a_vector_environment() -> None:
 
 
 def test_a_time_limit_truncates_who_lives() -> None:
-    _, env_id = compiled("commons", "Commons")
-    with PoolParallelEnv(env_id, 8, max_episode_steps=4) as envs:
+    _, task_id = compiled("commons", "Commons")
+    with PoolParallelEnv(task_id, 8, max_episode_steps=4) as envs:
         envs.reset(seed=0)
         for _ in range(4):
             before = envs.live
@@ -174,12 +174,12 @@ def test_a_time_limit_truncates_who_lives() -> None:
 
 
 def test_pictures_and_attributes_are_those_of_the_class() -> None:
-    cls, env_id = compiled("team_grid", "TeamGrid")
+    cls, task_id = compiled("team_grid", "TeamGrid")
     theirs = cls()
     theirs.reset(seed=4)
-    game = parallel_env(env_id, render_mode="rgb_array")
+    game = parallel_env(task_id, render_mode="rgb_array")
     game.reset(seed=4)
-    with PoolParallelEnv(env_id, 2, render_mode="rgb_array") as envs:
+    with PoolParallelEnv(task_id, 2, render_mode="rgb_array") as envs:
         envs.reset(seed=4)
         for step in range(20):
             actions = {agent: (step + i) % 5 for i, agent in enumerate(theirs.agents)}

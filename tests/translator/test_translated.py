@@ -50,8 +50,8 @@ def stranger(module: str, name: str) -> Any:
 @pytest.mark.quick(8)
 @pytest.mark.parametrize("cls", probes.PROBES, ids=lambda cls: cls.__name__)
 def test_a_part_of_the_language_gives_the_same_bits(cls: Any) -> None:
-    (env_id,) = parallel_pool.compile(cls)
-    twins.compare(cls, env_id)
+    (task_id,) = parallel_pool.compile(cls)
+    twins.compare(cls, task_id)
 
 
 @pytest.mark.quick(1)
@@ -62,15 +62,15 @@ def test_a_class_of_a_stranger_gives_the_same_bits(
     module: str, name: str, limit: int | None
 ) -> None:
     cls = stranger(module, name)
-    (env_id,) = parallel_pool.compile(cls)
-    twins.compare(cls, env_id, limit=limit)
+    (task_id,) = parallel_pool.compile(cls)
+    twins.compare(cls, task_id, limit=limit)
 
 
 @pytest.mark.quick(3)
 @pytest.mark.parametrize("path", sorted(NEWCOMERS.glob("*.py")), ids=lambda path: path.stem)
 def test_a_class_of_a_newcomer_gives_the_same_bits(path: Path) -> None:
-    (env_id,) = parallel_pool.load_source(path)
-    twins.compare(files.classes_by_id[env_id], env_id)
+    (task_id,) = parallel_pool.load_source(path)
+    twins.compare(files.classes_by_id[task_id], task_id)
 
 
 @pytest.mark.parametrize("module, name", [(m, n) for m, n, *_ in CLASSES if m in REFUSED])
@@ -94,9 +94,9 @@ def test_what_the_message_says_is_enough(tmp_path: Path) -> None:
         text = text.replace(old, new)
     path = tmp_path / "mended_lander.py"
     path.write_text(text)
-    (env_id,) = parallel_pool.load_source(path)
+    (task_id,) = parallel_pool.load_source(path)
     cls = sys.modules["mended_lander"].SimpleLander
-    twins.compare(cls, env_id, limit=400)
+    twins.compare(cls, task_id, limit=400)
 
 
 @pytest.mark.slow
@@ -110,8 +110,8 @@ def test_other_options_of_a_stranger_give_the_same_bits(
     if module in REFUSED:
         return
     cls = stranger(module, name)
-    (env_id,) = parallel_pool.compile(cls, **options)
-    twins.compare(cls, env_id, limit=limit, seed=5, options=options)
+    (task_id,) = parallel_pool.compile(cls, **options)
+    twins.compare(cls, task_id, limit=limit, seed=5, options=options)
 
 
 BLAS = """

@@ -74,9 +74,9 @@ def functions(third: Any = None, odd: int = 1, count: int = 4) -> list[Any]:
 
 @pytest.mark.quick(3)
 @pytest.mark.parametrize("mode", list(AutoresetMode))
-@pytest.mark.parametrize("env_id", ["CartPole-v1", "FrozenLake-v1", "Pendulum-v1"])
-def test_it_returns_what_sync_vector_env_does(env_id: str, mode: AutoresetMode) -> None:
-    fns = [lambda: gymnasium.make(env_id, max_episode_steps=25)] * 3
+@pytest.mark.parametrize("task_id", ["CartPole-v1", "FrozenLake-v1", "Pendulum-v1"])
+def test_it_returns_what_sync_vector_env_does(task_id: str, mode: AutoresetMode) -> None:
+    fns = [lambda: gymnasium.make(task_id, max_episode_steps=25)] * 3
     ours = PoolVectorEnv(fns, num_workers=0, autoreset_mode=mode)
     theirs = SyncVectorEnv(fns, autoreset_mode=mode)
     assert type(ours) is ProcessVectorEnv and ours.pool.num_workers == 0

@@ -160,7 +160,7 @@ APIS: dict[str, Callable[..., Any]] = {
 def test_a_pool_warns_its_caller(api: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """As if its workers never ran."""
     monkeypatch.setattr(step_waits, "worker_times", lambda pids: [(0, 0)] * len(pids))
-    monkeypatch.setattr(step_waits, "SHORTEST", 0)
+    monkeypatch.setattr(step_waits, "MIN_CALL_NS", 0)
     with closing(APIS[api]([Waits] * 4, num_workers=2)) as envs:
         envs.reset()
         with pytest.warns(SlowWorkerWarning, match="num_workers=4 is expected") as found:

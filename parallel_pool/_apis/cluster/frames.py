@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from parallel_pool._engine.buffers import Array
 
 # Frames with fewer bytes are cheaper to copy than to compare.
-LEAST_BYTES = 1024
+MIN_FRAME_BYTES = 1024
 # more frames than this are not a frame stack
-MOST_FRAMES = 16
+MAX_FRAMES = 16
 
 
 @dataclass(frozen=True)
@@ -63,9 +63,9 @@ def may_be_stacks(array: Array) -> bool:
     """Returns whether the observations of a step, (n, k, ...), may be stacks of frames."""
     return (
         array.ndim >= 3
-        and 1 < array.shape[1] <= MOST_FRAMES
+        and 1 < array.shape[1] <= MAX_FRAMES
         and array.flags.c_contiguous
-        and array[0, 0].nbytes >= LEAST_BYTES
+        and array[0, 0].nbytes >= MIN_FRAME_BYTES
     )
 
 

@@ -145,8 +145,8 @@ class Stats:
         lost_batches: of workers that were lost.
         restarts: workers that were replaced.
         fetches: how often a worker took a newer policy.
-        bytes_fetched: of these policies' arrays. Workers of one node share one transfer, so the
-            network carries at most so many.
+        bytes_fetched: of these policies' arrays. Workers of one node share one transfer, so this
+            is an upper bound of what the network carried.
         max_age: the largest age of a batch.
 
     Example:

@@ -90,28 +90,28 @@ def definition_of(spec: EnvSpec, options: Mapping[str, Any] | None = None) -> De
     Raises:
         ValueError: there is no such definition; the message is a clause that says why.
     """
-    entry, vector_entry, env_id = spec.entry_point, spec.vector_entry_point, spec.id
+    entry, vector_entry, task_id = spec.entry_point, spec.vector_entry_point, spec.id
     if entry == ale_ids.ENTRY_POINT:
-        return ale_ids.definition_of(env_id, {**spec.kwargs, **(options or {})})
+        return ale_ids.definition_of(task_id, {**spec.kwargs, **(options or {})})
     if isinstance(vector_entry, str) and vector_entry.startswith(ENTRY_POINT):
-        env_id = vector_entry.removeprefix(ENTRY_POINT)
+        task_id = vector_entry.removeprefix(ENTRY_POINT)
     known = registry.definitions()
-    if env_id not in known:
-        raise ValueError(f"{env_id} has no native environment")
+    if task_id not in known:
+        raise ValueError(f"{task_id} has no native environment")
     is_replaced = is_native(spec) or (
         isinstance(entry, str) and entry.startswith(REFERENCES) and OTHER_SIMULATOR not in entry
     )
-    is_replaced |= _entry_name(entry) == registry.entry_points_by_id.get(env_id, "")
+    is_replaced |= _entry_name(entry) == registry.entry_points_by_id.get(task_id, "")
     if entry is not None and not is_replaced:
         raise ValueError(
-            f"{env_id} is registered with entry_point={quote(entry)}, which the native {env_id}"
+            f"{task_id} is registered with entry_point={quote(entry)}, which the native {task_id}"
             " does not replace"
         )
-    found = known[env_id]
+    found = known[task_id]
     if found.family == "toy_text":
         why = toy_text.non_native_reason(found, {**spec.kwargs, **(options or {})})
         if why is not None:
-            raise ValueError(f"{env_id} has no native environment for these options: {why}")
+            raise ValueError(f"{task_id} has no native environment for these options: {why}")
     return found
 
 

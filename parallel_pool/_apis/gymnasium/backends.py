@@ -185,7 +185,9 @@ def _checked(requested: Any) -> str:
 def check_allowed(requested: str, choice: Choice) -> Choice:
     """Returns the choice, which is of processes; raises ValueError if it must not be."""
     if requested in (NATIVE, COMPILED):
-        raise ValueError(f"backend={requested!r}, but {choice.reason}: choose 'auto' or 'process'")
+        raise ValueError(
+            f"backend={quote(requested)}, but {choice.reason}: choose 'auto' or 'process'"
+        )
     return choice
 
 

@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from parallel_pool._engine.buffers import Array
 
 # the engine counts steps in 32 bits
-MOST_STEPS = 2**31 - 1
+MAX_STEPS = 2**31 - 1
 
 # largest bound of rewards: up to here every integer has an exact float64
 EXACT_INTEGER = 2**53
 
 # as in csrc/envs/atari
-MOST_PIXELS, MOST_FRAMES = 2048, 100_000
+MAX_PIXELS, MAX_FRAMES = 2048, 100_000
 
 FLOATS = (float, np.float64, np.float32, np.float16)
 
@@ -296,10 +296,10 @@ def _atari_options(layers: Sequence[Layer | Observer], found: Sequence[Observer]
 
 def _read_limit(max_episode_steps: Any) -> Limit:
     # True is an int and so a limit of 1, as in Gymnasium
-    if not isinstance(max_episode_steps, int) or not 1 <= max_episode_steps <= MOST_STEPS:
+    if not isinstance(max_episode_steps, int) or not 1 <= max_episode_steps <= MAX_STEPS:
         raise _Unknown(
             f"TimeLimit(max_episode_steps={quote(max_episode_steps)}) needs an int of 1 to"
-            f" {MOST_STEPS}"
+            f" {MAX_STEPS}"
         )
     return Limit(int(max_episode_steps))
 
@@ -373,7 +373,7 @@ def _read_preprocessing(
             f"{k}={quote(v)}" for k, v in {**counts, "screen_size": size, **flags}.items()
         )
         raise _Unknown(f"AtariPreprocessing({given}) has arguments that can't be native")
-    if max(size) > MOST_PIXELS or max(counts.values()) > MOST_FRAMES:
+    if max(size) > MAX_PIXELS or max(counts.values()) > MAX_FRAMES:
         raise _Unknown(f"AtariPreprocessing: {counts} or screen_size={screen_size} is too large")
     options = {"preprocessing": True, "screen_width": size[0], "screen_height": size[1]}
     return Preprocessing(known.AtariPreprocessing, {**options, **counts, **flags})

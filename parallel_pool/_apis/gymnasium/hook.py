@@ -72,9 +72,9 @@ def install() -> None:
             module.make_vec = wrap(module.make_vec)
     known = places()[0].registry
     for native_id, definition in registry.definitions().items():
-        env_id = registered_id(native_id)
-        if env_id not in known and native_id not in registry.loaded_by_id:
-            known[env_id] = of_definition(definition, env_id)
+        task_id = registered_id(native_id)
+        if task_id not in known and native_id not in registry.loaded_by_id:
+            known[task_id] = of_definition(definition, task_id)
     for definition in registry.loaded():
         _register_own(definition)
 
@@ -98,8 +98,8 @@ def _register_own(definition: Definition) -> None:
     known = gymnasium.registry
     # Gymnasium's ids are narrower than ours; other APIs take any
     with contextlib.suppress(gymnasium.error.Error):
-        env_id = registered_id(definition.id)
-        known[env_id] = of_definition(definition, env_id)
+        task_id = registered_id(definition.id)
+        known[task_id] = of_definition(definition, task_id)
         # an environment of that name which the program has registered itself stays
         if definition.id not in known or is_native(known[definition.id]):
             known[definition.id] = of_definition(definition, definition.id)

@@ -13,8 +13,8 @@ MODULE = "minigrid.wrappers"
 FAMILY = "minigrid"
 
 # as in csrc/envs/minigrid: the longest mission, and the largest views and tiles
-LEAST_TEXT, MOST_TEXT, MOST_VIEW, MOST_TILE = 96, 4096, 31, 64
-MOST_SEED, MOST_SEEDS = 2**63 - 1, 10_000
+MIN_TEXT_LENGTH, MAX_TEXT_LENGTH, MAX_VIEW_CELLS, MAX_TILE_PIXELS = 96, 4096, 31, 64
+MAX_SEED, MAX_SEEDS = 2**63 - 1, 10_000
 # largest factor: up to here every integer has an exact float64
 EXACT_INTEGER = 2**53
 
@@ -26,37 +26,37 @@ def _is_within(value: Any, least: int, most: int) -> bool:
 
 
 def _read_view_size(agent_view_size: Any) -> Options:
-    if not _is_within(agent_view_size, 3, MOST_VIEW) or agent_view_size % 2 == 0:
+    if not _is_within(agent_view_size, 3, MAX_VIEW_CELLS) or agent_view_size % 2 == 0:
         raise ValueError(
             f"ViewSizeWrapper(agent_view_size={quote(agent_view_size)}) needs an odd int of 3 to"
-            f" {MOST_VIEW}"
+            f" {MAX_VIEW_CELLS}"
         )
     return {"view_size": agent_view_size}
 
 
 def _picture(image: str) -> Callable[..., Options]:
     def read(tile_size: Any) -> Options:
-        if not _is_within(tile_size, 1, MOST_TILE):
-            raise ValueError(f"tile_size={quote(tile_size)} needs an int of 1 to {MOST_TILE}")
+        if not _is_within(tile_size, 1, MAX_TILE_PIXELS):
+            raise ValueError(f"tile_size={quote(tile_size)} needs an int of 1 to {MAX_TILE_PIXELS}")
         return {"image": image, "image_tile_size": tile_size}
 
     return read
 
 
 def _read_flat(maxStrLen: Any) -> Options:
-    if not _is_within(maxStrLen, LEAST_TEXT, MOST_TEXT):
+    if not _is_within(maxStrLen, MIN_TEXT_LENGTH, MAX_TEXT_LENGTH):
         raise ValueError(
-            f"FlatObsWrapper(maxStrLen={quote(maxStrLen)}) needs an int of {LEAST_TEXT} to"
-            f" {MOST_TEXT}"
+            f"FlatObsWrapper(maxStrLen={quote(maxStrLen)}) needs an int of {MIN_TEXT_LENGTH} to"
+            f" {MAX_TEXT_LENGTH}"
         )
     return {"layout": "flat", "max_text": maxStrLen}
 
 
 def _read_seeds(seeds: Any, seed_idx: Any) -> Options:
-    if not isinstance(seeds, (list, tuple)) or not 1 <= len(seeds) <= MOST_SEEDS:
-        raise ValueError(f"ReseedWrapper(seeds={quote(seeds)}) needs 1 to {MOST_SEEDS} seeds")
-    if not all(_is_within(seed, 0, MOST_SEED) for seed in seeds):
-        raise ValueError(f"ReseedWrapper(seeds={quote(seeds)}) needs ints of 0 to {MOST_SEED}")
+    if not isinstance(seeds, (list, tuple)) or not 1 <= len(seeds) <= MAX_SEEDS:
+        raise ValueError(f"ReseedWrapper(seeds={quote(seeds)}) needs 1 to {MAX_SEEDS} seeds")
+    if not all(_is_within(seed, 0, MAX_SEED) for seed in seeds):
+        raise ValueError(f"ReseedWrapper(seeds={quote(seeds)}) needs ints of 0 to {MAX_SEED}")
     if not _is_within(seed_idx, 0, len(seeds) - 1):
         raise ValueError(f"ReseedWrapper(seed_idx={quote(seed_idx)}) is no index of its seeds")
     return {"level_seeds": ",".join(map(str, seeds)), "level_seed_idx": seed_idx}

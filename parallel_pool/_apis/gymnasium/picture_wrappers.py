@@ -14,9 +14,9 @@ from gymnasium import wrappers as known
 from parallel_pool._engine import registry
 from parallel_pool._engine.arguments import quote
 from parallel_pool._engine.picture_plan import (
-    MOST_FRAMES,
-    MOST_PIXELS,
-    MOST_STAGES,
+    MAX_FRAMES,
+    MAX_SIDE_PIXELS,
+    MAX_STAGES,
     Gray,
     PicturePlan,
     Resize,
@@ -44,20 +44,22 @@ def _read_gray(keep_dim: Any) -> Gray:
 def _read_resize(shape: Any) -> Resize:
     is_pair = type(shape) is tuple and len(shape) == 2
     if not is_pair or not all(
-        isinstance(side, (int, np.integer)) and type(side) is not bool and 1 <= side <= MOST_PIXELS
+        isinstance(side, (int, np.integer))
+        and type(side) is not bool
+        and 1 <= side <= MAX_SIDE_PIXELS
         for side in shape
     ):
         raise ValueError(
             f"ResizeObservation(shape={quote(shape)}) needs a tuple of two ints of 1 to"
-            f" {MOST_PIXELS}"
+            f" {MAX_SIDE_PIXELS}"
         )
     return Resize(*map(int, shape))
 
 
 def _read_stack(stack_size: Any, padding_type: Any) -> Stack:
     given = f"FrameStackObservation({quote(stack_size)}, padding_type={quote(padding_type)})"
-    if type(stack_size) is not int or not 1 <= stack_size <= MOST_FRAMES:
-        raise ValueError(f"{given} does not stack 1 to {MOST_FRAMES} frames")
+    if type(stack_size) is not int or not 1 <= stack_size <= MAX_FRAMES:
+        raise ValueError(f"{given} does not stack 1 to {MAX_FRAMES} frames")
     if type(padding_type) is not str or padding_type not in ("reset", "zero"):
         raise ValueError(f"{given} has a padding type other than 'reset' and 'zero'")
     return Stack(stack_size, padding_type == "zero")
@@ -83,8 +85,8 @@ def plan(parts: Sequence[tuple[str, Part]]) -> PicturePlan:
     stacks = [part for _, part in parts if isinstance(part, Stack)]
     if len(stacks) > 1 or (stacks and not isinstance(parts[-1][1], Stack)):
         raise ValueError(f"{names} can't be native: FrameStackObservation can, as the outermost")
-    if len(stages) > MOST_STAGES:
-        raise ValueError(f"{names} can't be native: they are more than {MOST_STAGES}")
+    if len(stages) > MAX_STAGES:
+        raise ValueError(f"{names} can't be native: they are more than {MAX_STAGES}")
     stack = stacks[0] if stacks else Stack(0, False)
     return PicturePlan(tuple(stages), stack.size, stack.pads_zero)
 

@@ -27,7 +27,11 @@ T = TypeVar("T")
 
 
 class ChoosesBackend(type):
-    """The type of `PoolVectorEnv`: called itself, that class makes one of its subclasses."""
+    """The type of `PoolVectorEnv`: called itself, that class makes one of its subclasses.
+
+    A `__new__` would not do: Python would then call the subclass's `__init__` with the arguments of
+    the call, and the factory passes it the backend that it has chosen.
+    """
 
     # makes what that call returns; the module that knows all backends sets it
     factory: ClassVar[Callable[..., Any]]

@@ -106,7 +106,7 @@ def make_gymnax(
     results are zero.
 
     Args:
-        env_id: a native id.
+        env_id: a native id; the argument's name is that of `gymnax.make`.
         num_envs: environments of the pool, which step so many elements at once; more elements take
             several turns.
         num_threads: that step; 0 for the cores this process may use.

@@ -100,7 +100,7 @@ def _classes() -> Any:
     return sys.modules.get("gymnax.environments.spaces", sys.modules[__name__])
 
 
-def action_space(field: Field, env_id: str) -> Any:
+def action_space(field: Field, task_id: str) -> Any:
     """Returns the space of actions.
 
     Raises:
@@ -111,7 +111,7 @@ def action_space(field: Field, env_id: str) -> Any:
     if field.space_kind == "box":
         return _box(field)
     raise ValueError(
-        f"{env_id} has actions of the kind {field.space_kind}, which gymnax's spaces lack: use"
+        f"{task_id} has actions of the kind {field.space_kind}, which gymnax's spaces lack: use"
         " compat.jax.xla"
     )
 

@@ -11,7 +11,7 @@ from parallel_pool._apis.leases.asking import Asking
 from parallel_pool._apis.leases.dispatcher import Dispatcher
 from parallel_pool._apis.leases.native_envs import NativeEnvs
 from parallel_pool._apis.leases.worker_envs import WorkerEnvs
-from parallel_pool._engine.arguments import check_count, seconds
+from parallel_pool._engine.arguments import check_count, named, quote, seconds
 from parallel_pool._engine.uncopied import Uncopied
 from parallel_pool._lazy import public
 from parallel_pool._workers.pool_arguments import MAX_WORKERS, check_functions, check_timeouts
@@ -133,7 +133,7 @@ class LeasePool(Uncopied):
     def _refuse(given: dict[str, Any], reason: str) -> None:
         for name, value in given.items():
             if value is not None:
-                raise TypeError(f"{name}={value!r} is for {reason}: leave it out")
+                raise TypeError(f"{named(name)}={quote(value)} is for {reason}: leave it out")
 
     def lease(self, *, timeout: float | None = None) -> Asking:
         """Returns what begins a lease: `async with pool.lease() as env`, or `with`.

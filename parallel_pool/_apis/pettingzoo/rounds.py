@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from parallel_pool._apis.pettingzoo.aec_game import AECGame
-from parallel_pool._engine.arguments import whole
+from parallel_pool._engine.arguments import quote, whole
 from parallel_pool._engine.interrupted import check_uninterrupted
 
 
@@ -60,7 +60,7 @@ class RoundEnv(AECGame):
         check_uninterrupted(self.pool)
         hand = whole("action", action)
         if not 0 <= hand < self.pool.spec.action.n:
-            raise ValueError(f"action={action!r}: choose 0 to {self.pool.spec.action.n - 1}")
+            raise ValueError(f"action={quote(action)}: choose 0 to {self.pool.spec.action.n - 1}")
         return hand
 
     def _paint(self) -> Any:

@@ -15,8 +15,8 @@ from parallel_pool.errors import MissingDependencyError
 if TYPE_CHECKING:
     from pettingzoo import AECEnv, ParallelEnv  # type: ignore[import-untyped]
 
-# Where the games of each family are: modules with `env(env_id, **options)` and
-# `parallel_env(env_id, **options)`, which refuses games in turns.
+# Where the games of each family are: modules with `env(task_id, **options)` and
+# `parallel_env(task_id, **options)`, which refuses games in turns.
 GAMES = {
     "atari_players": "parallel_pool._apis.pettingzoo.atari_game",
     "classic": "parallel_pool._apis.pettingzoo.turns",
@@ -74,7 +74,7 @@ def env(task_id: str, **options: Any) -> AECEnv[Any, Any, Any]:
 def _module_of(task_id: str) -> Any:
     """Returns the module that makes a game."""
     if not isinstance(task_id, str):
-        raise TypeError(f"env_id={quote(task_id)} is {a_type(task_id)}: give a string")
+        raise TypeError(f"task_id={quote(task_id)} is {a_type(task_id)}: give a string")
     try:
         definition = registry.find(task_id)
     except ValueError as error:

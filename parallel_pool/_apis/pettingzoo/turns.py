@@ -92,7 +92,7 @@ class TurnEnv(AECGame):
             return
         if isinstance(action, bool | np.bool_):
             # NumPy indexes by a bool in another way, so PettingZoo's games fail
-            raise TypeError(f"action={action!r} is a bool: give an integer")
+            raise TypeError(f"action={quote(action)} is a bool: give an integer")
         check_uninterrupted(self.pool)
         mover, legal = self.agent_selection, self._legal
         batch = self._move({mover: action})

@@ -9,7 +9,8 @@ from gymnasium.vector import AutoresetMode
 
 from parallel_pool._apis.pettingzoo.pool_parallel_env import PoolParallelEnv
 from parallel_pool._apis.sb3.agents import AgentBackend
-from parallel_pool._apis.sb3.vec_env import PoolVecEnv
+from parallel_pool._apis.sb3.vec_env import FOR_FUNCTIONS, PoolVecEnv, check_vector_arguments
+from parallel_pool._engine.arguments import quote
 from parallel_pool._lazy import public
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ class AgentVecEnv(PoolVecEnv):
     def __init__(
         self,
         env: PoolParallelEnv | str | Sequence[Callable[[], Any]],
-        num_envs: int | None = None,
+        n_envs: int | None = None,
         *,
         agents: Sequence[Any] | None = None,
         others: Policy | None = None,
@@ -71,7 +72,7 @@ class AgentVecEnv(PoolVecEnv):
         Args:
             env: a `PoolParallelEnv` with autoreset_mode SAME_STEP, which `close` closes; or what
                 `PoolParallelEnv` takes: the id of a native environment, or functions.
-            num_envs: for an id: environments, n, 1 by default.
+            n_envs: for an id: environments, n, 1 by default.
             agents: the agents that have rows; None for all. Their spaces must be equal.
             others: chooses the actions of all other agents; see `AgentVectorEnv`.
             seed: the first reset seeds environment i with seed + i, and the action space is seeded
@@ -83,7 +84,7 @@ class AgentVecEnv(PoolVecEnv):
             Exception: what `PoolParallelEnv` raises.
         """
         if isinstance(env, PoolParallelEnv):
-            given = {**({} if num_envs is None else {"num_envs": num_envs}), **options}
+            given = {**({} if n_envs is None else {"n_envs": n_envs}), **options}
             if given:
                 raise TypeError(
                     f"{', '.join(given)}: the environments are made already: give this to"
@@ -91,11 +92,10 @@ class AgentVecEnv(PoolVecEnv):
                 )
             envs = env
         else:
-            if "autoreset_mode" in options:
-                raise TypeError(
-                    "autoreset_mode: Stable-Baselines3 knows only SAME_STEP: leave it out"
-                )
-            envs = PoolParallelEnv(env, num_envs, autoreset_mode=AutoresetMode.SAME_STEP, **options)
+            check_vector_arguments(n_envs, options)
+            if n_envs is not None and not isinstance(env, str):
+                raise TypeError(f"n_envs={quote(n_envs)}: {FOR_FUNCTIONS['n_envs']}")
+            envs = PoolParallelEnv(env, n_envs, autoreset_mode=AutoresetMode.SAME_STEP, **options)
         try:
             self._backend = backend = AgentBackend(envs, agents, others)
             self.envs, self.agents = envs, backend.vector_env.agents

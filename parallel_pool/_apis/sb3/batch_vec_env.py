@@ -8,7 +8,7 @@ from gymnasium.vector import AutoresetMode
 
 from parallel_pool._apis.mujoco_batch.vector_env import BatchVectorEnv
 from parallel_pool._apis.sb3.batch import BatchBackend
-from parallel_pool._apis.sb3.vec_env import PoolVecEnv
+from parallel_pool._apis.sb3.vec_env import PoolVecEnv, check_vector_arguments
 from parallel_pool._lazy import public
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class BatchVecEnv(PoolVecEnv):
     def __init__(
         self,
         task: Task | type[Task],
-        num_envs: int = 1,
+        n_envs: int = 1,
         *,
         seed: int | None = None,
         **options: Any,
@@ -51,7 +51,7 @@ class BatchVecEnv(PoolVecEnv):
 
         Args:
             task: a `Task`, or a class derived from it.
-            num_envs: worlds.
+            n_envs: worlds.
             seed: the first reset seeds world i with seed + i, and the action space is seeded too.
                 None: fresh entropy.
             options: further arguments of `BatchVectorEnv`.
@@ -60,11 +60,8 @@ class BatchVecEnv(PoolVecEnv):
             TypeError, ValueError: an argument is wrong.
             Exception: what `BatchVectorEnv` raises.
         """
-        if "autoreset_mode" in options:
-            raise TypeError("autoreset_mode: Stable-Baselines3 knows only SAME_STEP: leave it out")
-        self.envs = BatchVectorEnv(
-            task, num_envs, autoreset_mode=AutoresetMode.SAME_STEP, **options
-        )
+        check_vector_arguments(n_envs, options)
+        self.envs = BatchVectorEnv(task, n_envs, autoreset_mode=AutoresetMode.SAME_STEP, **options)
         self._backend = BatchBackend(self.envs)
         self.backend, self.backend_reason = self.envs.backend, self.envs.backend_reason
         try:

@@ -9,14 +9,8 @@ from gymnasium.vector import AutoresetMode
 from parallel_pool._apis.cluster.vector_env import ClusterVectorEnv
 from parallel_pool._apis.gymnasium import backends
 from parallel_pool._apis.sb3.cluster import ClusterBackend
-from parallel_pool._apis.sb3.vec_env import PoolVecEnv
+from parallel_pool._apis.sb3.vec_env import PoolVecEnv, check_vector_arguments
 from parallel_pool._lazy import public
-
-# options of `ClusterVectorEnv` that a VecEnv has no use for
-REFUSED = {
-    "autoreset_mode": "is always SAME_STEP for Stable-Baselines3",
-    "batch_workers": "is for recv(), which a VecEnv lacks",
-}
 
 
 @public("compat.sb3")
@@ -59,9 +53,7 @@ class ClusterVecEnv(PoolVecEnv):
             TypeError, ValueError: an argument is wrong.
             Exception: what `ClusterVectorEnv` raises.
         """
-        for name, why in REFUSED.items():
-            if name in options:
-                raise TypeError(f"{name} {why}: leave it out")
+        check_vector_arguments(n_envs, options)
         envs = ClusterVectorEnv(env, n_envs, autoreset_mode=AutoresetMode.SAME_STEP, **options)
         self._backend = ClusterBackend(envs)
         self.backend, self.backend_reason = backends.CLUSTER, envs.backend_reason

@@ -59,6 +59,12 @@ FOR_FUNCTIONS = {
     "max_episode_steps": IN_FUNCTIONS,
     "render_mode": IN_FUNCTIONS,
 }
+# arguments of vector environments that a VecEnv on one of them refuses, and why
+REFUSED = {
+    "num_envs": "has Stable-Baselines3's name here: give n_envs",
+    "autoreset_mode": "is always SAME_STEP for Stable-Baselines3: leave it out",
+    "batch_workers": "is for recv(), which a VecEnv lacks: leave it out",
+}
 
 
 @public("compat.sb3")
@@ -428,6 +434,19 @@ class PoolVecEnv(TraceMethod, Uncopied, VecEnv):
                 f"indices={quote(indices)}: choose 0 to {self.num_envs - 1}, a list of such, or"
                 " None for all"
             ) from None
+
+
+def check_vector_arguments(n_envs: Any, options: Mapping[str, Any]) -> None:
+    """Checks what a VecEnv passes on to the vector environment that it stands on.
+
+    Raises:
+        TypeError, ValueError: n_envs is no number of environments, or an option is REFUSED.
+    """
+    if n_envs is not None:
+        check_count("n_envs", n_envs, 1, MAX_ENVS)
+    for name, why in REFUSED.items():
+        if name in options:
+            raise TypeError(f"{name} {why}")
 
 
 def _index(value: Any) -> int:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 # Smaller memory is not locked. CUDA copies so few bytes aside at once; and memory of less than a
 # page may lie in one page with other memory, which would be locked with it.
-LEAST_BYTES = 1 << 16
+MIN_BYTES = 1 << 16
 
 # forks of this process
 _forks = 0
@@ -101,9 +101,7 @@ class PinnedMemory:
             uploads: to the device that will read them.
         """
         owners = {id(owner): owner for owner in map(memory_of, arrays) if owner is not None}
-        return [
-            self._pin(owner, uploads) for owner in owners.values() if owner.nbytes >= LEAST_BYTES
-        ]
+        return [self._pin(owner, uploads) for owner in owners.values() if owner.nbytes >= MIN_BYTES]
 
     def _pin(self, owner: Array, uploads: Uploads) -> Pin:
         address: int = owner.__array_interface__["data"][0]

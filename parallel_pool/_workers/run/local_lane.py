@@ -38,7 +38,7 @@ REPLY_IS_KEPT = b"\1"
 
 
 class LocalLane(EnvRunner):
-    """The environments of a pool without worker processes; has the methods of a `Supervisor`.
+    """The environments of a pool without worker processes; has the methods of `Lanes`.
 
     Attributes:
         deaths, lost, seeds: empty, as no worker can die.

@@ -28,7 +28,7 @@ T = TypeVar("T")
 # Calls before the first sample, samples of a series, and how many times as many calls lie before
 # the next series. A sample takes some 30 us for each worker, of a call of 2 ms or more.
 FIRST, SAMPLES, GROWTH = 4, 8, 8
-SHORTEST = 2e6  # nanoseconds
+MIN_CALL_NS = 2e6  # nanoseconds
 # samples of a series that must be of waiting environments; one that a debugger stopped is not
 MIN_WAITING = 7
 # part of a call that its workers neither ran nor waited for a core, and the gain worth a warning
@@ -90,7 +90,7 @@ class StepWaits:
 
     def _note(self, before: Times | None, wall: int, after: Times | None) -> None:
         """Takes a sample: the workers' times before and after a call, and nanoseconds between."""
-        if before is None or after is None or wall < SHORTEST:
+        if before is None or after is None or wall < MIN_CALL_NS:
             self._begin_pause()
             return
         busy = [sum(now) - sum(then) for now, then in zip(after, before, strict=True)]

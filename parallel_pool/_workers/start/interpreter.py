@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from parallel_pool._engine.arguments import a_type, quote
+from parallel_pool._engine.arguments import a_type, named, quote
 from parallel_pool._workers.start import numpy_names
 
 # the oldest Python that can load this package's C module and its Python files
@@ -69,7 +69,7 @@ def find(python: Any) -> Interpreter:
 
 @functools.cache
 def _find(path: str) -> Interpreter:
-    what = f"python={path!r}"
+    what = f"python='{named(path)}'"
     command = [path, "-c", QUESTION.format(names=NEEDED)]
     try:
         done = subprocess.run(

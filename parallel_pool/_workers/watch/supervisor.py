@@ -387,7 +387,7 @@ class Supervisor:
 
     def _check_open(self) -> None:
         if self._is_closed:
-            raise ClosedError("the pool is closed")
+            raise ClosedError("the pool is closed: make a new one")
 
     def _undo_restart(self, lane: int, workers: list[Worker], error: BaseException) -> None:
         """Ends a worker that did not become ready, and counts the attempt."""

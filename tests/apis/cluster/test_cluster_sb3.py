@@ -55,6 +55,8 @@ def test_a_lost_worker_and_the_order_of_calls(cluster: Any) -> None:
         ClusterVecEnv("CartPole-v1", 4, autoreset_mode="NextStep")
     with pytest.raises(TypeError, match=r"batch_workers is for recv\(\), .*: leave it out"):
         ClusterVecEnv("CartPole-v1", 4, batch_workers=1)
+    with pytest.raises(TypeError, match="num_envs has Stable-Baselines3's name here: give n_envs"):
+        ClusterVecEnv("CartPole-v1", num_envs=4)
     with pytest.raises(NotImplementedError, match="on a cluster"):
         envs.trace()
     with pytest.raises(ValueError, match="leave indices out"):

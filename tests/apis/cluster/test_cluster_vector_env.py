@@ -245,19 +245,19 @@ def test_an_environment_of_ones_own(
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(registry, "loaded_by_id", {})
     monkeypatch.setattr(registry, "origins_by_id", {})
-    env_id = start.write(tmp_path / "clustered.c")
+    task_id = start.write(tmp_path / "clustered.c")
     parallel_pool.load_source(tmp_path / "clustered.c")
-    expected, envs = local(env_id, 4), ClusterVectorEnv(env_id, 4, num_workers=2)
+    expected, envs = local(task_id, 4), ClusterVectorEnv(task_id, 4, num_workers=2)
     assert_same(envs.reset(seed=2), expected.reset(seed=2), "reset")
     for step in range(5):
         actions = np.array([0, 1, 2, step % 3])
         assert_same(envs.step(actions), expected.step(actions), f"step {step}")
     envs.close()
     expected.close()
-    origin = registry.origins_by_id[env_id]
-    registry.origins_by_id[env_id] = origin._replace(library=b"/nowhere/clustered.so")
+    origin = registry.origins_by_id[task_id]
+    registry.origins_by_id[task_id] = origin._replace(library=b"/nowhere/clustered.so")
     with pytest.raises(gymnasium.error.Error, match=r"clustered\.c, and this process can't: /now"):
-        ClusterVectorEnv(env_id, 4, num_workers=1)
+        ClusterVectorEnv(task_id, 4, num_workers=1)
 
 
 def test_what_every_vector_environment_promises(cluster: Any) -> None:

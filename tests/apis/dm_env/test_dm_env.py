@@ -48,9 +48,9 @@ def validate(spec: Any, value: Any, row: int) -> None:
 
 
 @pytest.mark.quick(1)
-@pytest.mark.parametrize("env_id", IDS)
-def test_time_steps_fit_their_specs(env_id: str) -> None:
-    with make_dm(env_id, num_envs=3, seed=0, max_episode_steps=4) as pool:
+@pytest.mark.parametrize("task_id", IDS)
+def test_time_steps_fit_their_specs(task_id: str) -> None:
+    with make_dm(task_id, num_envs=3, seed=0, max_episode_steps=4) as pool:
         assert isinstance(pool, dm_env.Environment)
         results = [pool.reset()]
         results += [pool.step(actions_for(pool, 3, step)) for step in range(12)]
@@ -67,10 +67,10 @@ def test_time_steps_fit_their_specs(env_id: str) -> None:
         assert kinds == [0, 1, 1, 1, 2, 0, 1, 1, 1, 2, 0, 1, 1]
 
 
-@pytest.mark.parametrize("env_id", ["CartPole-v1", "Pendulum-v1", "Pong-v5"])
-def test_same_numbers_as_the_gymnasium_api(env_id: str) -> None:
+@pytest.mark.parametrize("task_id", ["CartPole-v1", "Pendulum-v1", "Pong-v5"])
+def test_same_numbers_as_the_gymnasium_api(task_id: str) -> None:
     config: dict[str, Any] = {"num_envs": 3, "seed": 2}
-    with make_dm(env_id, **config) as pool, make_gymnasium(env_id, **config) as other:
+    with make_dm(task_id, **config) as pool, make_gymnasium(task_id, **config) as other:
         ours, (obs, _) = pool.reset(), other.reset()
         assert (ours.observation.obs == obs).all()
         before = np.zeros(3, bool)

@@ -24,12 +24,12 @@ from tests.support.envpool_cases import equal
 
 @pytest.mark.quick(1)
 @pytest.mark.parametrize(
-    ("env_id", "steps"), [("CartPole-v1", 400), ("Acrobot-v1", 600), ("Pendulum-v1", 450)]
+    ("task_id", "steps"), [("CartPole-v1", 400), ("Acrobot-v1", 600), ("Pendulum-v1", 450)]
 )
-def test_results_are_gymnasiums(env_id: str, steps: int) -> None:
+def test_results_are_gymnasiums(task_id: str, steps: int) -> None:
     """Same seed and actions: the arrays of Gymnasium's vector environments, rewards in float32."""
-    reference = gymnasium.make_vec(env_id, num_envs=4, vectorization_mode="sync")
-    pool = make_gymnasium(env_id, num_envs=4, seed=7)
+    reference = gymnasium.make_vec(task_id, num_envs=4, vectorization_mode="sync")
+    pool = make_gymnasium(task_id, num_envs=4, seed=7)
     reference.action_space.seed(0)
     first = reference.reset(seed=7)[0]
     assert equal(pool.reset()[0], first)

@@ -29,10 +29,10 @@ from tests.support.envpool_cases import IDS, ROOT, run, sample
 # ---------------------------------------------------------------------------------------- making --
 
 
-@pytest.mark.parametrize("env_id", IDS)
-def test_every_task_is_listed_and_steps(env_id: str) -> None:
-    assert env_id in parallel_pool.list_all_envs()
-    with make_gymnasium(env_id, num_envs=3, seed=1) as pool:
+@pytest.mark.parametrize("task_id", IDS)
+def test_every_task_is_listed_and_steps(task_id: str) -> None:
+    assert task_id in parallel_pool.list_all_envs()
+    with make_gymnasium(task_id, num_envs=3, seed=1) as pool:
         obs, _ = pool.reset()
         for _ in range(3):
             assert all(row in pool.observation_space for row in obs)
@@ -45,7 +45,7 @@ def test_every_task_is_listed_and_steps(env_id: str) -> None:
 def test_list_all_envs_leaves_out_tests_and_is_sorted() -> None:
     ids = parallel_pool.list_all_envs()
     assert ids == sorted(ids)
-    assert not any(env_id.startswith("test/") for env_id in ids)
+    assert not any(task_id.startswith("test/") for task_id in ids)
 
 
 @pytest.mark.sanitizers
@@ -233,11 +233,11 @@ def test_spec() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("env_id", ["CartPole-v1", "Pong-v5", "HalfCheetah-v5"])
-def test_specs_and_configs_can_be_pickled_and_copied(env_id: str) -> None:
-    spec = make_spec(env_id, num_envs=3, seed=[4, 2, 7], max_episode_steps=9)
+@pytest.mark.parametrize("task_id", ["CartPole-v1", "Pong-v5", "HalfCheetah-v5"])
+def test_specs_and_configs_can_be_pickled_and_copied(task_id: str) -> None:
+    spec = make_spec(task_id, num_envs=3, seed=[4, 2, 7], max_episode_steps=9)
     for again in (pickle.loads(pickle.dumps(spec)), copy.deepcopy(spec), copy.copy(spec)):
-        assert again is not spec and again.id == env_id
+        assert again is not spec and again.id == task_id
         assert again.config == spec.config and again.action_space == spec.action_space
         assert again.gen_config(num_envs=5) == spec.gen_config(num_envs=5)
     for config in (pickle.loads(pickle.dumps(spec.config)), copy.deepcopy(spec.config)):
@@ -359,10 +359,10 @@ def test_register_refuses_missing_files_and_symbols(
     assert "New-v0" not in parallel_pool.list_all_envs()
 
 
-@pytest.mark.parametrize("env_id", ["mpe/simple_tag_v3", "mpe/simple_adversary_v3"])
-def test_default_options_of_a_spec_can_be_given(env_id: str) -> None:
+@pytest.mark.parametrize("task_id", ["mpe/simple_tag_v3", "mpe/simple_adversary_v3"])
+def test_default_options_of_a_spec_can_be_given(task_id: str) -> None:
     # EnvPool's API passes every option of the spec's config
-    with make_gymnasium(env_id, num_envs=2) as pool:
+    with make_gymnasium(task_id, num_envs=2) as pool:
         assert pool.reset()[0].shape[0] == 2 * pool.spec.num_players
 
 

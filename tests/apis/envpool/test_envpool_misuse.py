@@ -84,12 +84,12 @@ MISUSE: list[tuple[str, Callable[[Any], Any], type[Exception], str]] = [
 
 
 @pytest.mark.quick(12)
-@pytest.mark.parametrize(("env_id", "misuse", "error", "message"), MISUSE)
+@pytest.mark.parametrize(("task_id", "misuse", "error", "message"), MISUSE)
 def test_misuse_is_an_error_and_changes_nothing(
-    env_id: str, misuse: Callable[[Any], Any], error: type[Exception], message: str
+    task_id: str, misuse: Callable[[Any], Any], error: type[Exception], message: str
 ) -> None:
     config = {"num_envs": 3, "seed": 0, "num_threads": 2}
-    with make_gym(env_id, **config) as pool, make_gym(env_id, **config) as untouched:
+    with make_gym(task_id, **config) as pool, make_gym(task_id, **config) as untouched:
         assert equal(pool.reset(), untouched.reset())
         for _ in range(3):
             with pytest.raises(error, match=message):

@@ -83,10 +83,10 @@ LEVELS = [
 ]
 
 
-@pytest.mark.parametrize(("env_id", "options"), thinned(LEVELS, 4))
-def test_a_program_that_plays_levels(env_id: str, options: dict[str, Any]) -> None:
+@pytest.mark.parametrize(("task_id", "options"), thinned(LEVELS, 4))
+def test_a_program_that_plays_levels(task_id: str, options: dict[str, Any]) -> None:
     """Each end is followed by the row of a reset, without a reward."""
-    envs = envpool.make(env_id, env_type="gymnasium", num_envs=NUM_ENVS, seed=1, **options)
+    envs = envpool.make(task_id, env_type="gymnasium", num_envs=NUM_ENVS, seed=1, **options)
     random = np.random.default_rng(0)
     with envs:
         envs.reset()
@@ -101,10 +101,10 @@ def test_a_program_that_plays_levels(env_id: str, options: dict[str, Any]) -> No
 
 
 @pytest.mark.quick(1)
-@pytest.mark.parametrize(("env_id", "options"), LEVELS)
-def test_a_program_that_receives_the_first_to_finish(env_id: str, options: dict[str, Any]) -> None:
+@pytest.mark.parametrize(("task_id", "options"), LEVELS)
+def test_a_program_that_receives_the_first_to_finish(task_id: str, options: dict[str, Any]) -> None:
     """The loop of EnvPool's own guide: no step of an environment is lost or doubled."""
-    pool = envpool.make_gymnasium(env_id, num_envs=NUM_ENVS, batch_size=2, seed=1, **options)
+    pool = envpool.make_gymnasium(task_id, num_envs=NUM_ENVS, batch_size=2, seed=1, **options)
     steps = np.full(NUM_ENVS, -1)
     with pool:
         pool.async_reset()

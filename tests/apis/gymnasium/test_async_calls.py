@@ -24,9 +24,9 @@ BACKENDS = ("native", "process")
 ACTIONS = np.array([0, 1, 1])
 
 
-def made(backend: str, env_id: str = "CartPole-v1", **options: Any) -> Any:
+def made(backend: str, task_id: str = "CartPole-v1", **options: Any) -> Any:
     here = {"num_workers": 0} if backend == "process" else {}
-    return parallel_pool.make_vec(env_id, 3, backend=backend, **here, **options)
+    return parallel_pool.make_vec(task_id, 3, backend=backend, **here, **options)
 
 
 @pytest.mark.quick(2)

@@ -211,9 +211,9 @@ def test_processes_on_request(stand_in: None) -> None:
             assert again.spec == env.spec
             again.close()
         env.close()
-    for env_id in ("Pong-v5", "parallel_pool/CartPole-v1"):
-        with pytest.raises(ValueError, match=f"{env_id} has no Python environment"):
-            PoolVectorEnv(env_id, 2, backend="process")
+    for task_id in ("Pong-v5", "parallel_pool/CartPole-v1"):
+        with pytest.raises(ValueError, match=f"{task_id} has no Python environment"):
+            PoolVectorEnv(task_id, 2, backend="process")
     with pytest.raises(TypeError, match=r"num_threads=2 is for native.*'process' was asked for"):
         PoolVectorEnv("CartPole-v1", 2, backend="process", num_threads=2)
 

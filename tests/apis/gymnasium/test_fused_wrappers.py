@@ -133,15 +133,18 @@ def assert_equal_attributes(ours: Any, theirs: Any, chain: Sequence[Any]) -> Non
 @pytest.mark.quick(4)
 @pytest.mark.parametrize("mode", thinned(MODES, 3), ids=lambda mode: mode.name)
 @pytest.mark.parametrize("name", CHAINS)
-@pytest.mark.parametrize("env_id", sampled(IDS, {"CartPole-v1", "Pendulum-v1"}))
+@pytest.mark.parametrize("task_id", sampled(IDS, {"CartPole-v1", "Pendulum-v1"}))
 def test_fused_chain_returns_what_sync_does(
-    env_id: str, name: str, mode: AutoresetMode, clock: list[float]
+    task_id: str, name: str, mode: AutoresetMode, clock: list[float]
 ) -> None:
     """Through ends of episodes, and through partial resets with seeds at random steps."""
     chain, kwargs = CHAINS[name]
     rng = np.random.default_rng(4)
     ended_ever = 0
-    with pair(env_id, 4, chain, vector_kwargs={"autoreset_mode": mode}, **kwargs) as (theirs, ours):
+    with pair(task_id, 4, chain, vector_kwargs={"autoreset_mode": mode}, **kwargs) as (
+        theirs,
+        ours,
+    ):
         assert_equal_results(ours.reset(seed=5), theirs.reset(seed=5), "reset")
         theirs.action_space.seed(6)
         for step in range(60):
@@ -278,18 +281,18 @@ def test_plain_steps_stay_plain(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("env_id", "wrappers", "limit", "width", "steps"),
+    ("task_id", "wrappers", "limit", "width", "steps"),
     [("Pendulum-v1", [clip, record], 3, 1, 5), ("Hopper-v5", [record], 1, 3, 3)],
     ids=["episodes-go-on", "episodes-end"],
 )
 def test_interrupted_step_is_counted(
-    clock: list[float], env_id: str, wrappers: list[Any], limit: int, width: int, steps: int
+    clock: list[float], task_id: str, wrappers: list[Any], limit: int, width: int, steps: int
 ) -> None:
     """A step whose result was not received is counted.
 
     If it ended an episode, the next row is a reset's, infos included.
     """
-    with pair(env_id, 2, wrappers, max_episode_steps=limit) as (theirs, ours):
+    with pair(task_id, 2, wrappers, max_episode_steps=limit) as (theirs, ours):
         action = np.zeros((2, width), np.float32)
         for env in (theirs, ours):
             env.reset(seed=1)

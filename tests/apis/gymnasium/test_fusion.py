@@ -27,7 +27,7 @@ import parallel_pool
 from parallel_pool._apis.gymnasium import fusion
 from parallel_pool._apis.gymnasium.fusion import Chain, Limit, Refusal, Statistics, recognise
 from parallel_pool._engine import registry
-from parallel_pool._engine.picture_plan import MOST_FRAMES, Gray, PicturePlan, Resize
+from parallel_pool._engine.picture_plan import MAX_FRAMES, Gray, PicturePlan, Resize
 from tests.support.fusion_cases import SPEC, MyPartial, MyTimeLimit, spec_with, twice
 
 
@@ -195,9 +195,9 @@ def test_atari_wrappers_become_options() -> None:
 
 def test_limits_of_atari_wrappers_are_those_of_c() -> None:
     options = registry.find("ALE/Pong-v5").options
-    assert options["screen_width"].high == options["screen_height"].high == fusion.MOST_PIXELS
-    assert options["frame_skip"].high == options["noop_max"].high == fusion.MOST_FRAMES
-    assert options["stack_size"].high == MOST_FRAMES
+    assert options["screen_width"].high == options["screen_height"].high == fusion.MAX_PIXELS
+    assert options["frame_skip"].high == options["noop_max"].high == fusion.MAX_FRAMES
+    assert options["stack_size"].high == MAX_FRAMES
 
 
 @pytest.mark.parametrize(

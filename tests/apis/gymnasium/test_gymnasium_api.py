@@ -38,8 +38,8 @@ class Twin(gymnasium.Env[Any, Any]):
     Its reward is always 0: SyncVectorEnv can't hold rewards of several players.
     """
 
-    def __init__(self, env_id: str, **options: Any) -> None:
-        self.pool = Pool(env_id, autoreset="disabled", max_episode_steps=11, options=options)
+    def __init__(self, task_id: str, **options: Any) -> None:
+        self.pool = Pool(task_id, autoreset="disabled", max_episode_steps=11, options=options)
         self.observation_space = self.pool.spec.observation_space()
         self.action_space = self.pool.spec.action_space()
 
@@ -63,16 +63,16 @@ class Twin(gymnasium.Env[Any, Any]):
 @pytest.mark.quick(2)
 @pytest.mark.parametrize("mode", MODES, ids=name_of)
 @pytest.mark.parametrize(
-    ("env_id", "options"),
+    ("task_id", "options"),
     [
         ("test/Template-v0", {"length": 4}),  # an info in every row
         ("test/Heap-v0", {}),  # an info in rows of steps only
         ("test/Duel-v0", {}),  # both kinds, a Dict observation, two players
     ],
 )
-def test_infos_are_those_of_sync(env_id: str, options: Any, mode: AutoresetMode) -> None:
-    theirs = SyncVectorEnv([lambda: Twin(env_id, **options)] * 4, autoreset_mode=mode)
-    ours = PoolVectorEnv(env_id, 4, autoreset_mode=mode, max_episode_steps=11, **options)
+def test_infos_are_those_of_sync(task_id: str, options: Any, mode: AutoresetMode) -> None:
+    theirs = SyncVectorEnv([lambda: Twin(task_id, **options)] * 4, autoreset_mode=mode)
+    ours = PoolVectorEnv(task_id, 4, autoreset_mode=mode, max_episode_steps=11, **options)
     assert ours.observation_space == theirs.observation_space
     assert ours.action_space == theirs.action_space
     assert_same(ours.reset(seed=1), theirs.reset(seed=1), "reset")
@@ -129,10 +129,10 @@ def test_rewards_of_several_players() -> None:
 # --------------------------------------------------------------------------------- Pool.observe --
 
 
-@pytest.mark.parametrize("env_id", ["CartPole-v1", "test/Duel-v0", "Breakout-v5"])
-def test_observe_returns_the_last_observation(env_id: str) -> None:
+@pytest.mark.parametrize("task_id", ["CartPole-v1", "test/Duel-v0", "Breakout-v5"])
+def test_observe_returns_the_last_observation(task_id: str) -> None:
     """Pool.observe, which partial resets use, changes nothing and shares no memory."""
-    pool = Pool(env_id, 3, seed=1)
+    pool = Pool(task_id, 3, seed=1)
     with pytest.raises(StateError, match="environment 0 is not reset"):
         pool.observe()
     pool.reset()

@@ -24,11 +24,11 @@ Change = Any
 
 @pytest.mark.parametrize("make", [env, parallel_env])
 @pytest.mark.parametrize(
-    ("env_id", "options", "error", "match"),
+    ("task_id", "options", "error", "match"),
     [
         ("mpe/simple_tag_v2", {}, UnregisteredEnv, "did you mean mpe/simple_tag_v3"),
         ("nothing", {}, UnregisteredEnv, "no environment 'nothing'"),
-        (3, {}, TypeError, "env_id=3 is an int: give a string"),
+        (3, {}, TypeError, "task_id=3 is an int: give a string"),
         ("CartPole-v1", {}, ValueError, "CartPole-v1 is not a game of PettingZoo: choose one of"),
         (TAG, {"speed": 2}, TypeError, "speed"),
         (TAG, {"num_threads": 2}, TypeError, "num_threads"),
@@ -39,10 +39,10 @@ Change = Any
     ],
 )
 def test_wrong_arguments_are_named(
-    make: Any, env_id: Any, options: dict[str, Any], error: type[Exception], match: str
+    make: Any, task_id: Any, options: dict[str, Any], error: type[Exception], match: str
 ) -> None:
     with pytest.raises(error, match=match):
-        make(env_id, **options)
+        make(task_id, **options)
 
 
 @pytest.mark.parametrize("make", [env, parallel_env])

@@ -20,9 +20,9 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 FAMILIES = ("classic_control", "toy_text", "box2d", "mujoco")
 QUICK = {"Pendulum-v1", "Blackjack-v1", "Taxi-v4", "LunarLander-v3", "HalfCheetah-v5", "Ant-v4"}
 IDS = sorted(
-    env_id
-    for env_id, definition in registry.builtin().items()
-    if definition.family in FAMILIES and not env_id.startswith("_")
+    task_id
+    for task_id, definition in registry.builtin().items()
+    if definition.family in FAMILIES and not task_id.startswith("_")
 )
 
 

@@ -20,11 +20,11 @@ NUM_ENVS = 4
 IDS = ["CartPole-v1", "FrozenLake-v1", "mixture"]
 
 
-def made(env_id: str, mode: AutoresetMode = AutoresetMode.NEXT_STEP) -> PoolVectorEnv:
-    if env_id == "mixture":
-        env_id = mixture("FrozenLake-v1", "Taxi-v4").id
+def made(task_id: str, mode: AutoresetMode = AutoresetMode.NEXT_STEP) -> PoolVectorEnv:
+    if task_id == "mixture":
+        task_id = mixture("FrozenLake-v1", "Taxi-v4").id
     envs: PoolVectorEnv = parallel_pool.make_vec(
-        env_id, NUM_ENVS, autoreset_mode=mode, max_episode_steps=3
+        task_id, NUM_ENVS, autoreset_mode=mode, max_episode_steps=3
     )
     return envs
 
@@ -45,10 +45,10 @@ def play(envs: PoolVectorEnv, steps: int) -> list[tuple[Any, ...]]:
     return turns
 
 
-@pytest.mark.parametrize("env_id", IDS)
+@pytest.mark.parametrize("task_id", IDS)
 @pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.name)
-def test_steps_go_on_from_snapshots(env_id: str, mode: AutoresetMode) -> None:
-    envs = made(env_id, mode)
+def test_steps_go_on_from_snapshots(task_id: str, mode: AutoresetMode) -> None:
+    envs = made(task_id, mode)
     turns = play(envs, 16)
     for at in np.random.default_rng(3).permutation(len(turns)).tolist():
         states, actions, results = turns[at]
@@ -63,9 +63,9 @@ def test_steps_go_on_from_snapshots(env_id: str, mode: AutoresetMode) -> None:
     envs.close()
 
 
-@pytest.mark.parametrize("env_id", IDS)
-def test_halves_of_steps_go_on_from_snapshots(env_id: str) -> None:
-    envs = made(env_id)
+@pytest.mark.parametrize("task_id", IDS)
+def test_halves_of_steps_go_on_from_snapshots(task_id: str) -> None:
+    envs = made(task_id)
     turns = play(envs, 8)
     for states, actions, results in reversed(turns):
         envs.pool.set_state(states)
@@ -74,12 +74,12 @@ def test_halves_of_steps_go_on_from_snapshots(env_id: str) -> None:
     envs.close()
 
 
-@pytest.mark.parametrize("env_id", IDS)
-def test_snapshots_before_the_first_reset(env_id: str) -> None:
-    envs = made(env_id)
+@pytest.mark.parametrize("task_id", IDS)
+def test_snapshots_before_the_first_reset(task_id: str) -> None:
+    envs = made(task_id)
     states, actions, results = play(envs, 6)[4]
     envs.close()
-    envs = made(env_id)
+    envs = made(task_id)
     envs.pool.set_state(states[:3], [0, 1, 2])
     with pytest.raises(NotResetError, match="call reset"):
         envs.step(actions)

@@ -89,16 +89,16 @@ def compare_observations(pool: Pool, found: Any, batch: Any, row: int, where: st
         np.testing.assert_array_equal(own[row], batch[i][0], where)
 
 
-def compare(env_id: str, steps: int = 20) -> None:
+def compare(task_id: str, steps: int = 20) -> None:
     """Compares rows, more than there are environments, with a pool for each of them."""
     try:
-        env, params = make_gymnax(env_id, num_envs=2, max_episode_steps=LIMIT)
+        env, params = make_gymnax(task_id, num_envs=2, max_episode_steps=LIMIT)
     except ValueError as error:
         assert "players" in str(error) or "gymnax's spaces lack" in str(error)
         return
     reset, step = many(env)
     pools = [
-        Pool(env_id, autoreset="disabled", max_episode_steps=LIMIT, seed=0) for _ in range(ROWS)
+        Pool(task_id, autoreset="disabled", max_episode_steps=LIMIT, seed=0) for _ in range(ROWS)
     ]
     space = pools[0].spec.action_space()
     space.seed(1)
@@ -113,7 +113,7 @@ def compare(env_id: str, steps: int = 20) -> None:
             keys_of(seeds), state, actions - getattr(space, "start", 0), params
         )
         for i, pool in enumerate(pools):
-            where = f"{env_id}, step {at}, row {i}"
+            where = f"{task_id}, step {at}, row {i}"
             batch = pool.step(actions[i : i + 1])
             assert rewards[i] == batch.reward[0], where
             assert infos["terminated"][i] == batch.terminated[0], where
@@ -128,9 +128,9 @@ def compare(env_id: str, steps: int = 20) -> None:
 
 
 @pytest.mark.quick(1)
-@pytest.mark.parametrize("env_id", sampled(IDS, QUICK))
-def test_rows_are_those_of_pools(env_id: str, x64: None) -> None:
-    compare(env_id)
+@pytest.mark.parametrize("task_id", sampled(IDS, QUICK))
+def test_rows_are_those_of_pools(task_id: str, x64: None) -> None:
+    compare(task_id)
 
 
 def test_a_key_is_gymnasiums_seed(cartpole: GymnaxEnv) -> None:

@@ -32,8 +32,8 @@ def loaded(folder: Path, name: str, **changes: str) -> str:
         text = text.replace(old, new)
     path = folder / f"{name}.c"
     path.write_text(text)
-    (env_id,) = parallel_pool.load_source(path)
-    return env_id
+    (task_id,) = parallel_pool.load_source(path)
+    return task_id
 
 
 def test_a_time_limit_ends_the_trial(tmp_path: Path) -> None:
@@ -53,9 +53,9 @@ def test_a_time_limit_ends_the_trial(tmp_path: Path) -> None:
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "uint32", "int64", "uint64"])
 def test_actions_below_0_are_counted_from_0_in_every_dtype(dtype: str, tmp_path: Path) -> None:
     change = {".n = MAX_ACTION + 1": ".n = MAX_ACTION + 1, .low = -1"}
-    env_id = loaded(tmp_path, f"low_heap_{dtype}", **change)
+    task_id = loaded(tmp_path, f"low_heap_{dtype}", **change)
     with jax.enable_x64("64" in dtype):
-        env, _ = make_gymnax(env_id, num_envs=1)
+        env, _ = make_gymnax(task_id, num_envs=1)
         with closing(env):
             key = jax.random.key(0)
             _, state = env.reset(key)

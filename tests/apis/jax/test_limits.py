@@ -40,7 +40,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def env_id(folder: Path) -> str:
+def task_id(folder: Path) -> str:
     """An environment that makes the file "began" and waits for the file "open" in a step."""
     changes = {
         "test/Fault-v0": "own/Gate-v0",
@@ -77,9 +77,9 @@ def wait_for_step(gate: Path) -> None:
 
 
 @pytest.fixture
-def pool(env_id: str, gate: Path) -> Iterator[Pool]:
+def pool(task_id: str, gate: Path) -> Iterator[Pool]:
     # one thread, so that messages name one environment
-    with Pool(env_id, ENVS, num_threads=1, options=OPTIONS) as made:
+    with Pool(task_id, ENVS, num_threads=1, options=OPTIONS) as made:
         made.reset()
         yield made
         gate.touch()
@@ -98,7 +98,7 @@ def step_late(functions: Any, handle: Any = None) -> str:
 
 @pytest.mark.parametrize("receives", ["Python", "a program"])
 def test_a_late_step_is_an_error_that_loses_nothing(
-    receives: str, pool: Pool, gate: Path, env_id: str
+    receives: str, pool: Pool, gate: Path, task_id: str
 ) -> None:
     functions = xla(pool, timeout=SHORT)
     step_late(functions)
@@ -119,7 +119,7 @@ def test_a_late_step_is_an_error_that_loses_nothing(
         found = pool.recv()
     else:
         _, found = xla(pool).recv(functions.handle)
-    with Pool(env_id, ENVS, options=OPTIONS) as other:
+    with Pool(task_id, ENVS, options=OPTIONS) as other:
         other.reset()
         expected = other.step(ZEROS)
     np.testing.assert_array_equal(found.obs, expected.obs)
@@ -142,9 +142,9 @@ def test_a_late_step_ends_a_scan(pool: Pool, gate: Path) -> None:
     assert found.obs[-1, :, 0].tolist() == [10] * ENVS
 
 
-def test_an_asynchronous_step_is_late(env_id: str, gate: Path) -> None:
+def test_an_asynchronous_step_is_late(task_id: str, gate: Path) -> None:
     options = {"slow_env": -1}
-    with Pool(env_id, 4, batch_size=2, num_threads=2, options=options) as pool:
+    with Pool(task_id, 4, batch_size=2, num_threads=2, options=options) as pool:
         functions, patient = xla(pool, timeout=SHORT), xla(pool, timeout=LONG)
         handle = functions.async_reset(functions.handle)
         handle, first = patient.recv(handle)
@@ -160,8 +160,8 @@ def test_an_asynchronous_step_is_late(env_id: str, gate: Path) -> None:
             jax.block_until_ready(functions.recv(handle))
 
 
-def test_a_late_step_of_envpools_functions(env_id: str, gate: Path) -> None:
-    env = parallel_pool.make(env_id, env_type="gymnasium", num_envs=ENVS, **OPTIONS)
+def test_a_late_step_of_envpools_functions(task_id: str, gate: Path) -> None:
+    env = parallel_pool.make(task_id, env_type="gymnasium", num_envs=ENVS, **OPTIONS)
     with closing(env):
         env.reset()
         handle, recv, _, step = env.xla(timeout=SHORT)
@@ -176,8 +176,8 @@ def test_a_late_step_of_envpools_functions(env_id: str, gate: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_late_step_of_a_vector_environment(env_id: str, gate: Path) -> None:
-    with closing(parallel_pool.PoolVectorEnv(env_id, ENVS, **OPTIONS)) as envs:
+def test_a_late_step_of_a_vector_environment(task_id: str, gate: Path) -> None:
+    with closing(parallel_pool.PoolVectorEnv(task_id, ENVS, **OPTIONS)) as envs:
         envs.reset()
         functions = xla(envs, timeout=SHORT)
         step_late(functions)
@@ -193,8 +193,8 @@ def test_a_late_step_of_a_vector_environment(env_id: str, gate: Path) -> None:
         assert infos["count"].tolist() == [3] * ENVS
 
 
-def test_a_late_pool_is_named_and_the_others_are_not_late(env_id: str, gate: Path) -> None:
-    good, bad = (Pool(env_id, ENVS, options={"slow_env": slow}) for slow in (ENVS, SLOW))
+def test_a_late_pool_is_named_and_the_others_are_not_late(task_id: str, gate: Path) -> None:
+    good, bad = (Pool(task_id, ENVS, options={"slow_env": slow}) for slow in (ENVS, SLOW))
     with good, bad:
         functions, patient = (xla([good, bad], timeout=limit) for limit in (SHORT, LONG))
         handles, _ = jax.vmap(patient.reset)(functions.handle)
@@ -210,9 +210,9 @@ def test_a_late_pool_is_named_and_the_others_are_not_late(env_id: str, gate: Pat
         assert found.obs[..., 0].tolist() == [[2] * ENVS] * 2
 
 
-def test_a_late_step_of_gymnaxs_form_may_be_repeated(env_id: str, gate: Path) -> None:
-    env, _ = make_gymnax(env_id, num_envs=ENVS, timeout=SHORT, **OPTIONS)
-    other, _ = make_gymnax(env_id, num_envs=ENVS, **OPTIONS)
+def test_a_late_step_of_gymnaxs_form_may_be_repeated(task_id: str, gate: Path) -> None:
+    env, _ = make_gymnax(task_id, num_envs=ENVS, timeout=SHORT, **OPTIONS)
+    other, _ = make_gymnax(task_id, num_envs=ENVS, **OPTIONS)
     with closing(env), closing(other):
         keys = jax.random.split(jax.random.key(0), ENVS)
         _, state = jax.vmap(other.reset)(keys)
@@ -293,10 +293,10 @@ def test_closing_ends_a_call_although_its_environment_hangs(pool: Pool, gate: Pa
 
 
 def test_dropping_ends_a_call_although_its_environment_hangs(
-    env_id: str, gate: Path, monkeypatch: pytest.MonkeyPatch
+    task_id: str, gate: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pool_closing, "DELETE_TIMEOUT", 0.0)
-    pool = Pool(env_id, ENVS, num_threads=1, options=OPTIONS)
+    pool = Pool(task_id, ENVS, num_threads=1, options=OPTIONS)
     pool.reset()
     functions = xla(pool, timeout=LONG)
     thread, errors = begin(lambda: functions.step(functions.handle, ZEROS))
@@ -308,11 +308,11 @@ def test_dropping_ends_a_call_although_its_environment_hangs(
 
 
 def test_closing_ends_a_call_of_gymnaxs_form(
-    env_id: str, gate: Path, monkeypatch: pytest.MonkeyPatch
+    task_id: str, gate: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its threads have states of the program, whose memory is freed then."""
     monkeypatch.setattr(pool_closing, "CLOSE_TIMEOUT", 0.0)
-    env, _ = make_gymnax(env_id, num_envs=ENVS, num_threads=1, timeout=LONG, **OPTIONS)
+    env, _ = make_gymnax(task_id, num_envs=ENVS, num_threads=1, timeout=LONG, **OPTIONS)
     keys = jax.random.split(jax.random.key(0), ENVS)
     _, state = jax.vmap(env.reset)(keys)
     step = jax.jit(jax.vmap(env.step))

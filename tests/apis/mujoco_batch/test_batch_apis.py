@@ -31,6 +31,17 @@ def test_stable_baselines3_trains() -> None:
         assert envs.has_attr("model") and not envs.has_attr("no_such_name")
 
 
+def test_arguments_have_stable_baselines3s_names() -> None:
+    with closing(BatchVecEnv(Sliders, n_envs=3)) as envs:
+        assert envs.num_envs == 3
+    with pytest.raises(TypeError, match="num_envs has Stable-Baselines3's name here: give n_envs"):
+        BatchVecEnv(Sliders, num_envs=3)
+    with pytest.raises(TypeError, match="autoreset_mode is always SAME_STEP for Stable-Baselines"):
+        BatchVecEnv(Sliders, 3, autoreset_mode="NextStep")
+    with pytest.raises(ValueError, match="n_envs=0: choose 1 or more"):
+        BatchVecEnv(Sliders, 0)
+
+
 def test_tensors_share_the_arrays() -> None:
     import torch
 

@@ -66,8 +66,8 @@ def make(request: pytest.FixtureRequest) -> Iterator[Any]:
 
     def made(**arguments: Any) -> PoolParallelEnv:
         if request.param == "native":
-            env_id = request.getfixturevalue("race_id")
-            return PoolParallelEnv(env_id, 3, **arguments)
+            task_id = request.getfixturevalue("race_id")
+            return PoolParallelEnv(task_id, 3, **arguments)
         return PoolParallelEnv([Race] * 3, num_workers=1, **arguments)
 
     yield made

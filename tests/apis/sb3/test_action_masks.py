@@ -26,9 +26,9 @@ def get_action_masks(env: Any) -> Any:
     return np.stack(env.env_method("action_masks"))
 
 
-@pytest.mark.parametrize("env_id", [FOUR, "classic/tictactoe_v3"])
-def test_masks_of_native_games_lead_to_legal_moves(env_id: str) -> None:
-    env = AgentVecEnv(env_id, 3)
+@pytest.mark.parametrize("task_id", [FOUR, "classic/tictactoe_v3"])
+def test_masks_of_native_games_lead_to_legal_moves(task_id: str) -> None:
+    env = AgentVecEnv(task_id, 3)
     assert env.has_attr("action_masks")
     env.seed(1)
     observations, ended = env.reset(), 0

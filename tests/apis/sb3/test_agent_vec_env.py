@@ -31,10 +31,10 @@ SPREAD = "mpe/simple_spread_v3"
 
 
 @contextmanager
-def made(env: Any, num_envs: int | None = None, **options: Any) -> Iterator[AgentVecEnv]:
+def made(env: Any, n_envs: int | None = None, **options: Any) -> Iterator[AgentVecEnv]:
     if not isinstance(env, (str, PoolParallelEnv)):
         options = {"num_workers": 2, "context": "fork", **options}
-    envs = AgentVecEnv(env, num_envs, **options)
+    envs = AgentVecEnv(env, n_envs, **options)
     yield envs
     envs.close()
     assert envs.pool.closed
@@ -226,14 +226,20 @@ def test_options_are_those_of_all_environments() -> None:
 
 
 def test_wrong_arguments_are_refused() -> None:
-    with pytest.raises(TypeError, match="autoreset_mode: Stable-Baselines3 knows only SAME_STEP"):
+    with pytest.raises(TypeError, match="autoreset_mode is always SAME_STEP for Stable-Base"):
         AgentVecEnv(SPREAD, 2, autoreset_mode=SAME_STEP)
+    with pytest.raises(TypeError, match="num_envs has Stable-Baselines3's name here: give n_envs"):
+        AgentVecEnv(SPREAD, num_envs=2)
+    with pytest.raises(ValueError, match="n_envs=0: choose 1 or more"):
+        AgentVecEnv(SPREAD, n_envs=0)
+    with pytest.raises(TypeError, match="n_envs=2: each function makes one environment"):
+        AgentVecEnv([Herd], n_envs=2)
     with pytest.raises(ValueError, match="spaces differ"):
         AgentVecEnv("mpe/simple_tag_v3", 2)
     with PoolParallelEnv(SPREAD, 2) as pool:
         with pytest.raises(ValueError, match="autoreset_mode=NEXT_STEP, and Stable-Baselines3"):
             AgentVecEnv(pool)
-        with pytest.raises(TypeError, match="num_envs, N: the environments are made already"):
+        with pytest.raises(TypeError, match="n_envs, N: the environments are made already"):
             AgentVecEnv(pool, 3, N=2)
         assert not pool.closed
     with PoolParallelEnv(SPREAD, 2, autoreset_mode=SAME_STEP) as pool:

@@ -25,9 +25,9 @@ def one_thread() -> Iterator[None]:
     torch.set_num_threads(count)
 
 
-def weights(kind: Any, env_id: str, is_ours: bool, wrap: Any, **options: Any) -> dict[str, Any]:
+def weights(kind: Any, task_id: str, is_ours: bool, wrap: Any, **options: Any) -> dict[str, Any]:
     """Returns the weights after some rollouts."""
-    envs = wrap(PoolVecEnv(env_id, NUM_ENVS, seed=1, **options))
+    envs = wrap(PoolVecEnv(task_id, NUM_ENVS, seed=1, **options))
     if is_ours:
         chosen = {
             "rollout_buffer_class": PoolRolloutBuffer,
@@ -50,7 +50,7 @@ def same(envs: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("kind", "env_id", "wrap", "options"),
+    ("kind", "task_id", "wrap", "options"),
     [
         (PPO, "CartPole-v1", same, {"max_episode_steps": 9}),
         (A2C, "CartPole-v1", same, {}),
@@ -64,9 +64,9 @@ def same(envs: Any) -> Any:
     ],
     ids=["array", "a2c", "box", "normalized", "process"],
 )
-def test_same_weights(kind: Any, env_id: str, wrap: Any, options: dict[str, Any]) -> None:
-    ours = weights(kind, env_id, True, wrap, **options)
-    theirs = weights(kind, env_id, False, wrap, **options)
+def test_same_weights(kind: Any, task_id: str, wrap: Any, options: dict[str, Any]) -> None:
+    ours = weights(kind, task_id, True, wrap, **options)
+    theirs = weights(kind, task_id, False, wrap, **options)
     for name, each in theirs.items():
         np.testing.assert_array_equal(ours[name], each, name)
 

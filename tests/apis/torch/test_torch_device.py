@@ -23,7 +23,7 @@ from gymnasium.vector import AutoresetMode
 import parallel_pool
 from parallel_pool._apis.torch import stream_transfers, transfers, uploads
 from parallel_pool._apis.torch.cuda_device import CudaDevice
-from parallel_pool._apis.torch.pinned_memory import LEAST_BYTES, PinnedMemory
+from parallel_pool._apis.torch.pinned_memory import MIN_BYTES, PinnedMemory
 from parallel_pool._apis.torch.stream_transfers import StreamTransfers
 from parallel_pool._apis.torch.transfers import WaitingTransfers
 from parallel_pool._apis.torch.uploads import MAX_FLIGHTS, Uploads
@@ -39,7 +39,7 @@ from tests.support.same import assert_same
 from tests.support.timeouts import TEST_TIMEOUT
 
 SAME = AutoresetMode.SAME_STEP
-# whose batches are larger than LEAST_BYTES
+# whose batches are larger than MIN_BYTES
 MANY = 2500
 
 
@@ -780,7 +780,7 @@ def test_rollouts_on_a_gpu(name: str) -> None:
 def test_memory_of_results_is_locked_on_a_gpu() -> None:
     with closing(MAKERS["vector"]()) as plain, closing(plain.torch("cuda")) as envs:
         arrays, _ = plain.reset(seed=1)
-        assert arrays.base is not None and arrays.base.nbytes >= LEAST_BYTES
+        assert arrays.base is not None and arrays.base.nbytes >= MIN_BYTES
         envs.step(np.zeros(MANY, np.int64))
         # one of the few blocks that the pool uses
         locked = []

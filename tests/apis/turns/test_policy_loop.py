@@ -28,8 +28,8 @@ N = 5
 Make = Callable[[range], Any]
 
 
-def maker(env_id: str = "CartPole-v1", **options: Any) -> Make:
-    return lambda rows: parallel_pool.make_vec(env_id, len(rows), **options)
+def maker(task_id: str = "CartPole-v1", **options: Any) -> Make:
+    return lambda rows: parallel_pool.make_vec(task_id, len(rows), **options)
 
 
 def balance(observations: Any) -> Any:

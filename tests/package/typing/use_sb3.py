@@ -23,7 +23,7 @@ assert_type(envs.pool, parallel_pool.Pool | parallel_pool.ProcessPool)
 assert_type(envs.env_method("render", indices=[0]), list[Any])
 assert_type(envs.reset_infos, list[dict[str, Any]])
 
-agents = AgentVecEnv("mpe/simple_spread_v3", 2)
+agents = AgentVecEnv("mpe/simple_spread_v3", n_envs=2)
 assert_type(agents.envs, parallel_pool.PoolParallelEnv)
 assert_type(ClusterVecEnv("CartPole-v1", 2).pool, ClusterVectorEnv)
 

@@ -113,31 +113,31 @@ def played(play: Play) -> str:
     return _ask({"play": asdict(play)})
 
 
-def compared_rewards(env_id: str) -> str:
+def compared_rewards(task_id: str) -> str:
     """Returns "the same", or how `compute_reward` differs for arrays of goals."""
-    return _ask({"rewards": env_id})
+    return _ask({"rewards": task_id})
 
 
-def compared_pictures(env_id: str, count: int = 4) -> str:
+def compared_pictures(task_id: str, count: int = 4) -> str:
     """Returns "the same", or which picture of the task differs first; needs OpenGL.
 
     Args:
-        env_id: of the task.
+        task_id: of the task.
         count: pictures, after a reset and after steps.
     """
-    return _ask({"pictures": env_id, "count": count}, "egl")
+    return _ask({"pictures": task_id, "count": count}, "egl")
 
 
-def compared_vectors(env_id: str) -> str:
+def compared_vectors(task_id: str) -> str:
     """Returns "the same", or what differs first between `make_vec` and `SyncVectorEnv`: spaces,
     observations, rewards, ends and infos with their types."""
-    return _ask({"vectors": env_id})
+    return _ask({"vectors": task_id})
 
 
-def compared_training(env_id: str) -> str:
+def compared_training(task_id: str) -> str:
     """Returns "the same", or which weight differs after a training with hindsight replay on
     `PoolVecEnv` and on `DummyVecEnv`."""
-    return _ask({"training": env_id})
+    return _ask({"training": task_id})
 
 
 def _ask(job: Mapping[str, Any], opengl: str = "disabled") -> str:
@@ -304,21 +304,21 @@ def _flags(pool: Any, value: Any) -> Any:
     return np.array([task in value for task in tasks])
 
 
-def _compare_rewards(env_id: str) -> str:
+def _compare_rewards(task_id: str) -> str:
     """Compares `compute_reward` for goals of several shapes and dtypes."""
     import parallel_pool
 
-    theirs = load(Play(env_id)).unwrapped
+    theirs = load(Play(task_id)).unwrapped
     rng = np.random.default_rng(0)
     size = theirs.observation_space["desired_goal"].shape
     # those of rotations take no goals with more axes
-    shapes = ((), (5,)) if env_id.startswith("HandManipulate") else ((), (5,), (4, 3))
-    ours = parallel_pool.make_vec(env_id, 2)
+    shapes = ((), (5,)) if task_id.startswith("HandManipulate") else ((), (5,), (4, 3))
+    ours = parallel_pool.make_vec(task_id, 2)
     for shape in shapes:
         for dtype in (np.float64, np.float32):
             goals = [rng.uniform(-0.1, 0.1, (*shape, *size)).astype(dtype) for _ in range(2)]
             if found := _difference_of_rewards(ours, theirs, goals):
-                return f"{env_id}: {found}"
+                return f"{task_id}: {found}"
     assert type(ours).__name__ == "NativeVectorEnv"
     ours.close()
     return SAME
@@ -332,13 +332,13 @@ def _difference_of_rewards(ours: Any, theirs: Any, goals: list[Array]) -> str | 
     return None if found.tobytes() == wanted.tobytes() else f"{found}, not {wanted}"
 
 
-def _compare_pictures(env_id: str, count: int) -> str:
+def _compare_pictures(task_id: str, count: int) -> str:
     """Compares pictures after a reset and after some steps."""
     import parallel_pool
 
-    play = Play(env_id, num=1, options={"render_mode": "rgb_array", "width": 120, "height": 90})
+    play = Play(task_id, num=1, options={"render_mode": "rgb_array", "width": 120, "height": 90})
     theirs = Theirs(load(play), 3)
-    ours = parallel_pool.make_vec(env_id, 1, **play.options)
+    ours = parallel_pool.make_vec(task_id, 1, **play.options)
     ours.reset(seed=3)
     actions = Actions(play, theirs.env)
     for step in range(count):
@@ -346,7 +346,7 @@ def _compare_pictures(env_id: str, count: int) -> str:
         assert pictures is not None
         wanted = theirs.env.render()
         if not np.array_equal(pictures[0], wanted):
-            return f"{env_id}, step {step}: {(pictures[0] != wanted).sum()} numbers differ"
+            return f"{task_id}, step {step}: {(pictures[0] != wanted).sum()} numbers differ"
         rows = actions.next([theirs.observation])
         theirs.step(rows[0])
         ours.step(rows)
@@ -354,22 +354,22 @@ def _compare_pictures(env_id: str, count: int) -> str:
     return SAME
 
 
-def _compare_vectors(env_id: str) -> str:
+def _compare_vectors(task_id: str) -> str:
     from gymnasium.vector import SyncVectorEnv
 
     import parallel_pool
 
-    play = Play(env_id, limit=7)
+    play = Play(task_id, limit=7)
     theirs = SyncVectorEnv([lambda: load(play)] * 3)
-    ours = parallel_pool.make_vec(env_id, 3, max_episode_steps=play.limit)
+    ours = parallel_pool.make_vec(task_id, 3, max_episode_steps=play.limit)
     for name in ("single_observation_space", "single_action_space"):
         if getattr(ours, name) != getattr(theirs, name):
-            return f"{env_id}: {name} is {getattr(ours, name)}, not {getattr(theirs, name)}"
+            return f"{task_id}: {name} is {getattr(ours, name)}, not {getattr(theirs, name)}"
     found, wanted = ours.reset(seed=5), theirs.reset(seed=5)
     rng = np.random.default_rng(0)
     for step in range(20):
         try:
-            assert_same(found, wanted, f"{env_id}, step {step}")
+            assert_same(found, wanted, f"{task_id}, step {step}")
         except AssertionError as error:
             return str(error)
         actions = rng.uniform(-1, 1, theirs.action_space.shape).astype(play.dtype)
@@ -379,20 +379,20 @@ def _compare_vectors(env_id: str) -> str:
     return SAME
 
 
-def _compare_training(env_id: str) -> str:
+def _compare_training(task_id: str) -> str:
     import torch
     from stable_baselines3.common.vec_env import DummyVecEnv
 
     from parallel_pool import PoolVecEnv
 
-    play = Play(env_id, limit=20)
+    play = Play(task_id, limit=20)
     trained = [
         _train(DummyVecEnv([lambda: load(play)] * 2)),
-        _train(PoolVecEnv(env_id, 2, max_episode_steps=play.limit)),
+        _train(PoolVecEnv(task_id, 2, max_episode_steps=play.limit)),
     ]
     for name, wanted in trained[0].items():
         if not torch.equal(wanted, trained[1][name]):
-            return f"{env_id}: {name} differs"
+            return f"{task_id}: {name} differs"
     return SAME
 
 
