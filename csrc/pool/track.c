@@ -4,9 +4,9 @@
 #include "os/os.h"
 
 enum {
-  CHEAP = 2000,     /* ns of a step: such steps are shown together */
-  SHORT = 20000,    /* ns of a call, and of the time between two, that are shown together */
-  LONGEST = 1000000 /* ns of what is shown together */
+  CHEAP = 2000,     /* ns: spans of shorter steps are merged */
+  SHORT = 20000,    /* ns: spans of shorter calls are merged, if they lie less than this apart */
+  LONGEST = 1000000 /* ns: merged spans are shorter */
 };
 
 /* --------------------------------------------------------------------------------- tracks -- */
