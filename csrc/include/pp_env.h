@@ -396,7 +396,8 @@ struct pp_env_def {
    * run->ended marks environments whose episode has ended: they are reset afterwards. The callback
    * may skip them, or step them with the others, but must not fail on their state. The engine
    * discards their results, and undoes draws from their rngs. It can't undo other changes that
-   * survive a reset (of a generator or an episode counter in the state): do not make them.
+   * survive a reset (of a generator or an episode counter in the state): do not make them for
+   * environments whose episode has ended.
    * An environment that fails is named with pp_run_fail, and the callback goes on with the others;
    * what it wrote of that one does not count. If it returns a negative status, all fail.
    * A call is for at most 256 environments. Nothing interrupts it or the resets that follow, not
