@@ -158,7 +158,7 @@ class Lib:
     PP_COMMAND_RESET: Final[int]
     PP_COMMAND_RESET_OPTIONS: Final[int]
     PP_COMMAND_RESTART: Final[int]
-    PP_COMMAND_ACTION: Final[int]
+    PP_COMMAND_STEP_PAYLOAD: Final[int]
     PP_WITH_STEP_TYPE: Final[int]
     PP_WITH_DISCOUNT: Final[int]
     PP_WITH_PLAYERS: Final[int]
@@ -192,7 +192,7 @@ class Lib:
     PP_STAGED: Final[int]
     def pp_env_table(self, count: CData, /) -> CData: ...
     def pp_env_check(self, def_: CData, error: CData, /) -> int: ...
-    def pp_env_open(
+    def pp_env_load(
         self, path: CData | bytes, symbol: CData | bytes, out: CData, error: CData, /
     ) -> int: ...
     def pp_config_init(

@@ -15,8 +15,8 @@ typedef struct part_head {
 
 enum {
   WORD = sizeof(uint64_t),
-  MOST = UINT16_MAX, /* most literal or repeated words of a part */
-  LEAST = 2,         /* words of a repetition: a shorter one saves less than a head takes */
+  MAX_WORDS = UINT16_MAX, /* most literal or repeated words of a part */
+  MIN_REPEATED = 2,       /* words of a repetition: a shorter one saves less than a head takes */
   /* the table of words has 2^12 entries: 16 KB, which fit into the L1 cache */
   TABLE_BITS = 12
 };
@@ -33,7 +33,7 @@ static size_t slot_of(uint64_t word) {
 }
 
 size_t pp_pack_bound(size_t size) {
-  return size + (size / WORD / MOST + 1) * sizeof(part_head);
+  return size + (size / WORD / MAX_WORDS + 1) * sizeof(part_head);
 }
 
 static char *write_part(char *out, const char *literals, size_t count, size_t repeated,
@@ -45,11 +45,11 @@ static char *write_part(char *out, const char *literals, size_t count, size_t re
   return out + sizeof(head) + count * WORD;
 }
 
-/* Writes literal words as parts of MOST words, until fewer remain. Returns how many it wrote. */
+/* Writes literal words as parts of MAX_WORDS, until fewer remain. Returns how many it wrote. */
 static size_t write_literals(char **out, const char *bytes, size_t from, size_t to) {
   size_t written = 0;
-  for (; to - from - written >= MOST; written += MOST) {
-    *out = write_part(*out, bytes + (from + written) * WORD, MOST, 0, 0);
+  for (; to - from - written >= MAX_WORDS; written += MAX_WORDS) {
+    *out = write_part(*out, bytes + (from + written) * WORD, MAX_WORDS, 0, 0);
   }
   return written;
 }
@@ -67,12 +67,12 @@ size_t pp_pack(const void *bytes, size_t size, void *packed) {
     size_t before = *slot, length = 0;
     *slot = (uint32_t)at + 1;
     if (before) {
-      while (length < MOST && at + length < words &&
+      while (length < MAX_WORDS && at + length < words &&
              word_at(in, before - 1 + length) == word_at(in, at + length)) {
         length++;
       }
     }
-    if (length < LEAST) {
+    if (length < MIN_REPEATED) {
       at++;
       continue;
     }
@@ -112,8 +112,8 @@ bool pp_unpack(const void *packed, size_t packed_size, void *bytes, size_t size)
       if (bytes) repeat(bytes, at, head.distance, head.repeated);
       at += head.repeated;
     }
-    // only the last part has no repetition, except parts of MOST literals
-  } while (head.repeated || head.literals == MOST);
+    // only the last part has no repetition, except parts of MAX_WORDS literals
+  } while (head.repeated || head.literals == MAX_WORDS);
   if (at != words || (size_t)(end - in) != size % WORD) return false;
   if (bytes) memcpy((char *)bytes + at * WORD, in, size % WORD);
   return true;

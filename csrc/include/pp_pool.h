@@ -33,7 +33,7 @@ enum pp_command {
   PP_COMMAND_RESET = 1, /* in a worker process the payload, if any, holds seed and options */
   PP_COMMAND_RESET_OPTIONS = 2, /* with the pool's reset options; not in worker processes */
   PP_COMMAND_RESTART = 3, /* its worker died during its step: reset, and report that in the row */
-  PP_COMMAND_ACTION = 4   /* in a worker process: a step, whose action is in the payload */
+  PP_COMMAND_STEP_PAYLOAD = 4 /* in a worker process: a step, whose action is in the payload */
 };
 
 /* columns that the engine writes besides the environment's fields, if an option selects them */
@@ -178,7 +178,7 @@ int pp_env_check(const pp_env_def *def, pp_error *error);
 /* Loads a shared library and writes the definition with the given symbol name to out. The library
  * stays loaded. Returns PP_ERR_ARGUMENT if the file can't be loaded or has no such definition, and
  * what pp_env_check returns. */
-int pp_env_open(const char *path, const char *symbol, const pp_env_def **out, pp_error *error);
+int pp_env_load(const char *path, const char *symbol, const pp_env_def **out, pp_error *error);
 
 /* Checks a definition and runs its configure without making a pool, to learn fields and action.
  * options holds one value per option of def. On success pp_config_fini must be called. Returns the

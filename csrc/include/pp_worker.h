@@ -41,11 +41,11 @@ enum { PP_STAGED = -1 };
  * writes the results (rewards, terminated, truncated, kinds, failed); pp_worker_deliver sets them
  * to zero again, except for rewards. */
 typedef struct pp_turns {
-  int32_t count;     /* turns taken */
-  int32_t delivered; /* the first of them, which pp_worker_deliver has published */
-  bool is_whole;     /* a plain step of every environment of the lane in order, into rows that lie
-                        one after another in one block */
-  bool is_traced;    /* the parent wants a trace, so the worker calls pp_worker_mark */
+  int32_t count;      /* turns taken */
+  int32_t delivered;  /* the first of them, which pp_worker_deliver has published */
+  bool is_plain_step; /* a plain step of every environment of the lane in order, into rows that lie
+                       * one after another in one block */
+  bool is_traced;     /* the parent wants a trace, so the worker calls pp_worker_mark */
   int32_t *env_ids;
   int32_t *command; /* a pp_command */
   int32_t *rows;    /* row in the block */

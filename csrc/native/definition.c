@@ -15,8 +15,8 @@
 
 /* Limits of a state and of a field. With at most PP_MAX_ENVS environments and PP_MAX_COLUMNS
  * columns, no sum or product of such sizes overflows int64. */
-static const size_t most_state = (size_t)1 << 38;
-static const int64_t most_bytes = (int64_t)1 << 32;
+static const size_t max_state_size = (size_t)1 << 38;
+static const int64_t max_field_bytes = (int64_t)1 << 32;
 
 enum { MAX_OPTIONS = 256 /* of either kind: a higher count must be a mistake */ };
 
@@ -207,20 +207,20 @@ static void dtype_range(int32_t dtype, double *low, double *high) {
 
 static int check_axes(const subject *s, const pp_field *field, int32_t num_players) {
   // an info may be an empty array (the tendons of a model without tendons)
-  int64_t least = field->is_info ? 0 : 1;
+  int64_t min_length = field->is_info ? 0 : 1;
   int64_t bytes = pp_dtype_size(field->dtype) * (field->per_player ? num_players : 1);
   if (field->ndim < 0 || field->ndim > PP_MAX_NDIM) {
     return refuse(s, "ndim=%d: choose 0 to %d", field->ndim, PP_MAX_NDIM);
   }
   for (int32_t axis = 0; axis < field->ndim; axis++) {
     int64_t length = field->shape[axis];
-    if (length < least) {
+    if (length < min_length) {
       return refuse(s, "shape[%d]=%lld: choose %lld or more", axis, (long long)length,
-                    (long long)least);
+                    (long long)min_length);
     }
-    if (length > 1 && bytes > most_bytes / length) {
+    if (length > 1 && bytes > max_field_bytes / length) {
       return refuse(s, "shape[%d]=%lld: choose a shape of at most %lld bytes", axis,
-                    (long long)length, (long long)most_bytes);
+                    (long long)length, (long long)max_field_bytes);
     }
     bytes *= length;
   }
@@ -229,48 +229,48 @@ static int check_axes(const subject *s, const pp_field *field, int32_t num_playe
 
 static int check_bounds(const subject *s, const pp_field *field) {
   int64_t count = field->lows || field->highs ? pp_field_elements(field, 1) : 1;
-  double least, most;
-  dtype_range(field->dtype, &least, &most);
+  double dtype_min, dtype_max;
+  dtype_range(field->dtype, &dtype_min, &dtype_max);
   for (int64_t i = 0; i < count; i++) {
     double low = field->lows ? field->lows[i] : field->low;
     double high = field->highs ? field->highs[i] : field->high;
     int status = check_range(s, low, high);
     if (status < 0) return status;
-    if (low < least || high > most) {
+    if (low < dtype_min || high > dtype_max) {
       return refuse(s, "low=%g, high=%g: choose bounds that its dtype can hold, %g to %g", low,
-                    high, least, most);
+                    high, dtype_min, dtype_max);
     }
   }
   return PP_OK;
 }
 
 /* the largest integer up to which all are exact as doubles */
-static const double most_exact = 0x1p53;
+static const double max_exact = 0x1p53;
 
 /* checks the range of one element, whose values are low .. low + n-1 */
 static int check_n(const subject *s, const pp_field *field, const char *member, double low,
                    int64_t n) {
-  double least, most;
-  dtype_range(field->dtype, &least, &most);
+  double dtype_min, dtype_max;
+  dtype_range(field->dtype, &dtype_min, &dtype_max);
   if (n < 1) return refuse(s, "%s=%lld: choose 1 or more", member, (long long)n);
-  if (!(fabs(low) <= most_exact) || low != floor(low)) {
+  if (!(fabs(low) <= max_exact) || low != floor(low)) {
     return refuse(s, "low=%g: choose an integer, the first value of a Discrete", low);
   }
-  if (low < least || (double)(n - 1) > most - low) {
+  if (low < dtype_min || (double)(n - 1) > dtype_max - low) {
     return refuse(s, "low=%.0f, %s=%lld: choose numbers that its dtype can hold, %.0f to %.0f", low,
-                  member, (long long)n, least, most);
+                  member, (long long)n, dtype_min, dtype_max);
   }
   return PP_OK;
 }
 
 /* the most characters of a text */
-static const int64_t most_text = 1 << 16;
+static const int64_t max_text_length = 1 << 16;
 
 static int check_codes(const subject *s, const pp_field *field) {
   if (!field->text) return refuse(s, "text is null: give the function that writes texts");
-  if (field->n < 1 || field->n > most_text) {
+  if (field->n < 1 || field->n > max_text_length) {
     return refuse(s, "n=%lld: choose 1 to %lld characters", (long long)field->n,
-                  (long long)most_text);
+                  (long long)max_text_length);
   }
   for (const char *c = field->charset; c && *c; c++) {
     if (*c < ' ' || *c > '~')
@@ -308,15 +308,15 @@ static int check_space(const subject *s, const pp_field *field) {
 /* checks the sizes of the players' own spaces */
 static int check_player_sizes(const subject *s, const pp_field *field, int32_t num_players) {
   bool is_discrete = field->space == PP_DISCRETE;
-  int64_t least = is_discrete ? 1 : 0, most = is_discrete ? field->n : field->shape[0];
+  int64_t min_size = is_discrete ? 1 : 0, max_size = is_discrete ? field->n : field->shape[0];
   if (!field->player_sizes) return PP_OK;
   if (!field->per_player || !(is_discrete || field->ndim == 1)) {
     return refuse(s, "it has player_sizes: set per_player, and make it a Discrete or of one axis");
   }
   for (int32_t i = 0; i < num_players; i++) {
-    if (field->player_sizes[i] >= least && field->player_sizes[i] <= most) continue;
+    if (field->player_sizes[i] >= min_size && field->player_sizes[i] <= max_size) continue;
     return refuse(s, "player_sizes[%d]=%lld: choose %lld to %lld", i,
-                  (long long)field->player_sizes[i], (long long)least, (long long)most);
+                  (long long)field->player_sizes[i], (long long)min_size, (long long)max_size);
   }
   return PP_OK;
 }
@@ -441,21 +441,23 @@ static int check_player_names(const char *who, const pp_config *config, pp_error
 }
 
 /* checks the counts and sizes of a definition, or of the configuration after configure */
-static int check_sizes(const char *who, const pp_config *config, int32_t least_fields,
+static int check_sizes(const char *who, const pp_config *config, int32_t min_fields,
                        pp_error *error) {
   subject s = {.who = who, .error = error};
   if (config->num_players < 1 || config->num_players > PP_MAX_PLAYERS) {
     return refuse(&s, "num_players=%d: choose 1 to %d", config->num_players, PP_MAX_PLAYERS);
   }
-  if (config->num_fields < least_fields || config->num_fields > PP_MAX_FIELDS) {
-    return refuse(&s, "num_fields=%d: choose %d to %d", config->num_fields, least_fields,
+  if (config->num_fields < min_fields || config->num_fields > PP_MAX_FIELDS) {
+    return refuse(&s, "num_fields=%d: choose %d to %d", config->num_fields, min_fields,
                   PP_MAX_FIELDS);
   }
-  if (config->state_size > most_state) {
-    return refuse(&s, "state_size=%zu: choose at most %zu bytes", config->state_size, most_state);
+  if (config->state_size > max_state_size) {
+    return refuse(&s, "state_size=%zu: choose at most %zu bytes", config->state_size,
+                  max_state_size);
   }
-  if (config->cache_size > most_state) {
-    return refuse(&s, "cache_size=%zu: choose at most %zu bytes", config->cache_size, most_state);
+  if (config->cache_size > max_state_size) {
+    return refuse(&s, "cache_size=%zu: choose at most %zu bytes", config->cache_size,
+                  max_state_size);
   }
   return PP_OK;
 }

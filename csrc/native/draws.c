@@ -26,18 +26,18 @@ static bool is_in_range(const pp_option *option, double value) {
   return option->low <= value && value <= option->high;
 }
 
-/* returns the largest value that a draw can give, and the smallest if is_least */
-static double bound_of(const pp_option *option, const pp_draw *draw, bool is_least) {
-  double most = NAN;
-  if (draw->kind == PP_DRAW_INTEGER) return (double)(is_least ? draw->first : draw->last);
-  if (draw->kind != PP_DRAW_CHOICE) return is_least ? draw->low : draw->high;
+/* returns the largest value that a draw can give, and the smallest if is_lower */
+static double bound_of(const pp_option *option, const pp_draw *draw, bool is_lower) {
+  double bound = NAN;
+  if (draw->kind == PP_DRAW_INTEGER) return (double)(is_lower ? draw->first : draw->last);
+  if (draw->kind != PP_DRAW_CHOICE) return is_lower ? draw->low : draw->high;
   for (int64_t i = 0; i < draw->num_choices; i++) {
     const pp_value *choice = &draw->choices[i];
     double value = option->type == PP_OPT_FLOAT ? choice->f : (double)choice->i;
     if (isnan(value)) return NAN;
-    if (!(is_least ? value >= most : value <= most)) most = value;
+    if (!(is_lower ? value >= bound : value <= bound)) bound = value;
   }
-  return most;
+  return bound;
 }
 
 /* returns whether the members that this kind uses are valid */

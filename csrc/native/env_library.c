@@ -8,9 +8,9 @@
 
 /* returns the last 120 characters of a path: in a short message they say more than the first */
 static const char *end_of(const char *path) {
-  const size_t most = 120;
+  const size_t max_length = 120;
   size_t length = strlen(path);
-  return length > most ? path + (length - most) : path;
+  return length > max_length ? path + (length - max_length) : path;
 }
 
 /* returns why dlopen failed, without the path at the beginning of its text */
@@ -38,7 +38,7 @@ static int check_symbol(const char *shown, const char *symbol, const void *addre
                       shown);
 }
 
-int pp_env_open(const char *path, const char *symbol, const pp_env_def **out, pp_error *error) {
+int pp_env_load(const char *path, const char *symbol, const pp_env_def **out, pp_error *error) {
   const char *shown = end_of(path);
   char refusal[PP_ERROR_TEXT];
   int status = pp_os_library_check(path, shown, refusal, sizeof(refusal));

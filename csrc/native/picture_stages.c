@@ -112,22 +112,22 @@ static size_t pixels_of(pp_picture_shape shape) {
 
 /* returns the bytes of a plane of one color, before and after any stage */
 static size_t planes_bytes(const pp_picture_stages *stages) {
-  size_t most = 0;
+  size_t largest = 0;
   for (int32_t i = 0; i < stages->count; i++) {
     size_t both = pixels_of(stages->shapes[i]) + pixels_of(stages->shapes[i + 1]);
-    if (stages->plans[i] && stages->shapes[i].colors == RGB && both > most) most = both;
+    if (stages->plans[i] && stages->shapes[i].colors == RGB && both > largest) largest = both;
   }
-  return most;
+  return largest;
 }
 
 /* returns the bytes of the largest picture between two stages */
 static size_t between_bytes(const pp_picture_stages *stages) {
-  size_t most = 0;
+  size_t largest = 0;
   for (int32_t i = 1; i < stages->count; i++) {
     size_t bytes = pp_picture_bytes(stages->shapes[i]);
-    if (bytes > most) most = bytes;
+    if (bytes > largest) largest = bytes;
   }
-  return most;
+  return largest;
 }
 
 size_t pp_picture_stages_scratch(const pp_picture_stages *stages) {

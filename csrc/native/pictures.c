@@ -44,16 +44,16 @@ static bool is_picture(const pp_config *config) {
 /* returns the shape of a picture whose sides are in range */
 static int read_shape(const pp_config *config, pp_picture_shape *shape, pp_error *error) {
   const pp_field *field = &config->fields[0];
-  const int64_t most = 1 << 14;
+  const int64_t max_side = 1 << 14;
   if (!is_picture(config)) {
     return pp_error_set(error, PP_ERR_ARGUMENT,
                         "the observation is no picture, a single uint8 array from 0 to 255 of "
                         "shape (height, width) or (height, width, colors)");
   }
   for (int32_t i = 0; i < field->ndim; i++) {
-    if (field->shape[i] >= 1 && field->shape[i] <= most) continue;
+    if (field->shape[i] >= 1 && field->shape[i] <= max_side) continue;
     return pp_error_set(error, PP_ERR_ARGUMENT, "a side of the picture has %lld pixels: 1 to %lld",
-                        (long long)field->shape[i], (long long)most);
+                        (long long)field->shape[i], (long long)max_side);
   }
   *shape = (pp_picture_shape){(int32_t)field->shape[0], (int32_t)field->shape[1],
                               field->ndim == 3 ? (int32_t)field->shape[2] : 0};

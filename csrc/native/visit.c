@@ -65,7 +65,7 @@ static int64_t state_bytes(int64_t snapshot) {
   return PREFIX + (snapshot + PREFIX - 1) / PREFIX * PREFIX;
 }
 
-static int64_t open_locked(pp_pool *pool, pp_error *error) {
+static int64_t open_visits_locked(pp_pool *pool, pp_error *error) {
   pp_natives *natives = pool->ops.natives(pool, error);
   int64_t room;
   if (!natives) return PP_ERR_STATE;
@@ -92,7 +92,7 @@ int64_t pp_pool_open_visits(pp_pool *pool, pp_error *error) {
   int64_t status = pp_pool_check(pool, error);
   if (status < 0) return status;
   pthread_mutex_lock(&pool->lock);
-  status = open_locked(pool, error);
+  status = open_visits_locked(pool, error);
   pthread_mutex_unlock(&pool->lock);
   return status;
 }

@@ -159,12 +159,12 @@ void pp_topology_read(pp_topology *topology, const char *root) {
 
 /* gives one more thread to the node that lost most when its part was rounded down */
 static void deal_one(const pp_topology *topology, int64_t *cut, int32_t *threads) {
-  int32_t most = 0;
+  int32_t chosen = 0;
   for (int32_t i = 1; i < topology->num_nodes; i++) {
-    if (cut[i] > cut[most]) most = i;
+    if (cut[i] > cut[chosen]) chosen = i;
   }
-  cut[most] = -1;
-  threads[most]++;
+  cut[chosen] = -1;
+  threads[chosen]++;
 }
 
 int32_t pp_topology_assign(const pp_topology *topology, int32_t num_threads, pp_share *shares) {

@@ -9,9 +9,9 @@
 #include "ring.h"
 #include "track.h"
 
-/* No function is null, but for those by which the caller steps environments itself and the one that
- * allocates rollouts: lanes that need nothing done have an empty function. Functions whose names
- * end in _locked are called with the pool's lock held. */
+/* Null may be: the functions by which the caller steps environments itself, alloc_rollout,
+ * stop_spinning, free_track and is_recording. For all others, lanes that need nothing done have an
+ * empty function. Functions whose names end in _locked are called with the pool's lock held. */
 typedef struct pp_lane_ops {
   /* ---- sending */
 
@@ -109,9 +109,10 @@ typedef struct pp_lane_ops {
   void (*stats)(const pp_pool *pool, pp_stats *stats);
 
   /* Traces: the spans for which a track has room; how many threads or workers have tracks; makes a
-   * track, null if there is no memory, and frees it; sets the track of the i-th, null to end its
+   * track, null if there is no memory, and frees it (null: it goes with the memory that workers
+   * share, as one of them may still write to it); sets the track of the i-th, null to end its
    * recording; and returns whether one of them has yet to record steps whose rows may have been
-   * received. */
+   * received (null: steps are recorded before their rows are published). */
   int32_t track_capacity;
   int32_t (*num_tracks)(const pp_pool *pool);
   pp_track *(*alloc_track)(pp_pool *pool);

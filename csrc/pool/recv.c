@@ -157,16 +157,16 @@ static inline int32_t take(pp_pool *pool, pp_ring_slot *slot, int32_t rows, void
   return result_of(pool, rows, failed, error);
 }
 
-/* Unordered: cuts the batch after those rows that are written, at least *least, and takes it.
- * Returns their number, PP_ERR_ENV, or 0: then another row is being written, and *least counts it
- * too. */
-static int32_t take_written(pp_pool *pool, pp_ring_slot *slot, void *fresh, int32_t *least,
+/* Unordered: cuts the batch after those rows that are written, at least *min_rows, and takes it.
+ * Returns their number, PP_ERR_ENV, or 0: then another row is being written, and *min_rows counts
+ * it too. */
+static int32_t take_written(pp_pool *pool, pp_ring_slot *slot, void *fresh, int32_t *min_rows,
                             pp_error *error) {
   int32_t size = pool->ring.batch_size, rows = pool->ops.count_written(pool, slot), failed;
 
   if (rows == size) return take(pool, slot, size, fresh, error);
   // worker processes may have overwritten the count since it was last read
-  if (rows < *least) return 0;
+  if (rows < *min_rows) return 0;
   pthread_mutex_lock(&pool->lock);
   // offered first: once the batch is cut, environments may claim rows of the block that follows all
   // others
@@ -174,7 +174,7 @@ static int32_t take_written(pp_pool *pool, pp_ring_slot *slot, void *fresh, int3
   if (!pool->ops.cut_locked(pool, rows)) {
     pp_ring_withdraw_locked(&pool->ring);
     pthread_mutex_unlock(&pool->lock);
-    *least = rows + 1;
+    *min_rows = rows + 1;
     return 0;
   }
   failed = receive_rows_locked(pool, slot, rows);
@@ -189,8 +189,9 @@ static int32_t take_written(pp_pool *pool, pp_ring_slot *slot, void *fresh, int3
 
 /* Writes which environments threads are stepping, with the words before them; nothing if none. */
 static void name_stepped(const pp_pool *pool, char *text, size_t room) {
-  enum { MOST = 4 };
-  int32_t first[MOST], counts[MOST], found = pp_pool_stepping(pool, first, counts, MOST);
+  enum { MAX_NAMED = 4 };
+  int32_t first[MAX_NAMED], counts[MAX_NAMED];
+  int32_t found = pp_pool_stepping(pool, first, counts, MAX_NAMED);
   size_t at = 0;
   text[0] = '\0';
   for (int32_t i = 0; i < found && at < room; i++) {
@@ -274,6 +275,17 @@ static int32_t receive(pp_pool *pool, void *fresh, int64_t slice, bool has_timeo
   return check_wait(pool, slot, atomic_load_explicit(&slot->target, memory_order_relaxed), error);
 }
 
+/* returns how long one call waits at most: its caller has signals to handle */
+static int64_t slice_of(int64_t timeout) {
+  return timeout >= 0 && timeout < PP_SLICE_NS ? timeout : PP_SLICE_NS;
+}
+
+static int32_t receive_batch(pp_pool *pool, void *fresh, int32_t rows, int64_t timeout,
+                             pp_error *error) {
+  (void)rows;
+  return receive(pool, fresh, slice_of(timeout), timeout >= 0, error);
+}
+
 static void set_target(pp_pool *pool, pp_ring_slot *slot, int32_t rows) {
   pthread_mutex_lock(&pool->lock);
   pp_ring_slot_set_target(slot, rows);
@@ -281,21 +293,21 @@ static void set_target(pp_pool *pool, pp_ring_slot *slot, int32_t rows) {
   pthread_mutex_unlock(&pool->lock);
 }
 
-/* Waits until the time end (pp_os_now) at most for at least *least rows, and until no more are
- * being written. Takes them, and returns as take_written does. Writes to *least how many rows it
+/* Waits until the time end (pp_os_now) at most for at least *min_rows rows, and until no more are
+ * being written. Takes them, and returns as take_written does. Writes to *min_rows how many rows it
  * waited for in the end. */
-static int32_t receive_written(pp_pool *pool, pp_ring_slot *slot, void *fresh, int32_t *least,
+static int32_t receive_written(pp_pool *pool, pp_ring_slot *slot, void *fresh, int32_t *min_rows,
                                int64_t end, pp_error *error) {
   waiter it = {pool, slot};
   int32_t status = 0;
 
   while (status == 0) {
-    if (pool->ops.count_written(pool, slot) < *least) {
+    if (pool->ops.count_written(pool, slot) < *min_rows) {
       // the threads that write rows wake the caller from this number on
-      set_target(pool, slot, *least);
+      set_target(pool, slot, *min_rows);
       if (!sleep_until(&it, has_target, end)) break;
     }
-    status = take_written(pool, slot, fresh, least, error);
+    status = take_written(pool, slot, fresh, min_rows, error);
     // a worker process that overwrites the count could make this go on for ever
     if (status == 0 && pp_os_now() >= end) break;
   }
@@ -313,8 +325,7 @@ static int32_t receive_some(pp_pool *pool, void *fresh, int32_t min_rows, int64_
   it.slot = pp_ring_close_locked(&pool->ring);
   pthread_mutex_unlock(&pool->lock);
   if (timeout >= 0) {
-    int64_t slice = timeout < PP_SLICE_NS ? timeout : PP_SLICE_NS;
-    if (has_target(&it) || sleep_until(&it, has_target, now + slice)) {
+    if (has_target(&it) || sleep_until(&it, has_target, now + slice_of(timeout))) {
       return take(pool, it.slot, size, fresh, error);
     }
     now = pp_os_now();
@@ -339,8 +350,16 @@ static int check_min_rows(const pp_pool *pool, int32_t min_rows, pp_error *error
                       pool->ring.batch_size);
 }
 
-int32_t pp_pool_recv_some(pp_pool *pool, void *fresh, int32_t min_rows, int64_t timeout,
-                          pp_error *error) {
+/* waits for rows of environments that are in flight, and takes them */
+typedef int32_t receive_wait(pp_pool *pool, void *fresh, int32_t rows, int64_t timeout,
+                             pp_error *error);
+
+/* A call that needs `rows` environments in flight, and then waits as receive_batch or receive_some.
+ * Always inline: then neither costs an instruction more than if it were written out. */
+static inline __attribute__((always_inline)) int32_t receive_call(pp_pool *pool, void *fresh,
+                                                                  int32_t rows, int64_t timeout,
+                                                                  receive_wait *wait,
+                                                                  pp_error *error) {
   int32_t status = begin(pool, fresh, error), in_flight;
   int64_t start;
 
@@ -349,43 +368,30 @@ int32_t pp_pool_recv_some(pp_pool *pool, void *fresh, int32_t min_rows, int64_t 
   pthread_mutex_lock(&pool->lock);
   in_flight = pp_pool_count(pool);
   pthread_mutex_unlock(&pool->lock);
-  status = check_min_rows(pool, min_rows, error);
-  if (status >= 0 && in_flight >= min_rows) {
-    status = receive_some(pool, fresh, min_rows, timeout, error);
+  if (wait == receive_some) status = check_min_rows(pool, rows, error);
+  if (status >= 0 && in_flight >= rows) {
+    status = wait(pool, fresh, rows, timeout, error);
   } else if (status >= 0 && timeout >= 0) {
-    wait_for_send(pool, min_rows, timeout < PP_SLICE_NS ? timeout : PP_SLICE_NS);
+    wait_for_send(pool, rows, slice_of(timeout));
     status = pp_pool_check(pool, error);
   } else if (status >= 0) {
     status = pp_error_set(error, PP_ERR_STATE,
-                          "%d environments are in flight, min_rows=%d need more: send first",
-                          in_flight, min_rows);
+                          wait == receive_some
+                              ? "%d environments are in flight, min_rows=%d need more: send first"
+                              : "%d environments are in flight, a batch needs %d: send first",
+                          in_flight, rows);
   }
   end(pool, PP_SPAN_RECV, start, status);
   return status;
 }
 
-int32_t pp_pool_recv(pp_pool *pool, void *fresh, int64_t timeout, pp_error *error) {
-  int64_t slice = timeout >= 0 && timeout < PP_SLICE_NS ? timeout : PP_SLICE_NS;
-  int32_t status = begin(pool, fresh, error), in_flight;
-  int64_t start;
+int32_t pp_pool_recv_some(pp_pool *pool, void *fresh, int32_t min_rows, int64_t timeout,
+                          pp_error *error) {
+  return receive_call(pool, fresh, min_rows, timeout, receive_some, error);
+}
 
-  if (status < 0) return status;
-  start = began(pool);
-  pthread_mutex_lock(&pool->lock);
-  in_flight = pp_pool_count(pool);
-  pthread_mutex_unlock(&pool->lock);
-  if (in_flight >= needed(pool)) {
-    status = receive(pool, fresh, slice, timeout >= 0, error);
-  } else if (timeout >= 0) {
-    wait_for_send(pool, needed(pool), slice);
-    status = pp_pool_check(pool, error);
-  } else {
-    status = pp_error_set(error, PP_ERR_STATE,
-                          "%d environments are in flight, a batch needs %d: send first", in_flight,
-                          needed(pool));
-  }
-  end(pool, PP_SPAN_RECV, start, status);
-  return status;
+int32_t pp_pool_recv(pp_pool *pool, void *fresh, int64_t timeout, pp_error *error) {
+  return receive_call(pool, fresh, needed(pool), timeout, receive_batch, error);
 }
 
 int pp_pool_check_pending(const pp_pool *pool, pp_error *error) {

@@ -52,8 +52,8 @@ pp_ring_slot *pp_ring_offer_locked(pp_ring *ring, void *memory) {
 }
 
 int32_t pp_ring_append_locked(pp_ring *ring, int32_t count) {
-  int32_t place = (int32_t)(ring->open % ring->num_slots) * ring->batch_size + ring->open_rows;
-  ring->open_rows += count;
+  int32_t place = (int32_t)(ring->filling % ring->num_slots) * ring->batch_size + ring->filled_rows;
+  ring->filled_rows += count;
   return place;
 }
 
@@ -73,10 +73,10 @@ void pp_ring_slot_set_target(pp_ring_slot *slot, int32_t rows) {
 
 pp_ring_slot *pp_ring_close_locked(pp_ring *ring) {
   pp_ring_slot *slot = &ring->slots[ring->received % ring->num_slots];
-  if (ring->is_ordered && ring->open == ring->received && ring->open_rows > 0) {
-    pp_ring_slot_set_target(slot, ring->open_rows);
-    ring->open++;
-    ring->open_rows = 0;
+  if (ring->is_ordered && ring->filling == ring->received && ring->filled_rows > 0) {
+    pp_ring_slot_set_target(slot, ring->filled_rows);
+    ring->filling++;
+    ring->filled_rows = 0;
   }
   return slot;
 }

@@ -38,8 +38,8 @@ typedef struct pp_ring {
    * what is above. */
   _Alignas(64) int64_t offered; /* blocks offered: the next sequence number to offer */
   int64_t received;             /* blocks received: the next sequence number to receive */
-  int64_t open;                 /* ordered: the block that sends fill */
-  int32_t open_rows;            /* ordered: rows of it that sends have used */
+  int64_t filling;              /* ordered: the block that sends fill */
+  int32_t filled_rows;          /* ordered: rows of it that sends have used */
   const pp_layout *layout;      /* layout of a block with memory of its own; never changes */
   pp_rollout rollout;           /* changed only while nothing is in flight */
 } pp_ring;
@@ -55,7 +55,7 @@ void pp_ring_fini(pp_ring *ring);
  * number is offered-1. */
 pp_ring_slot *pp_ring_offer_locked(pp_ring *ring, void *memory);
 
-/* Ordered: adds rows to the open block. Returns the place of the first. */
+/* Ordered: adds rows to the block that sends fill. Returns the place of the first. */
 int32_t pp_ring_append_locked(pp_ring *ring, int32_t count);
 
 /* Takes back the block that was offered last, after a cut that failed. None of its rows is claimed:

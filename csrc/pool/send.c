@@ -136,7 +136,7 @@ int32_t pp_pool_accept_locked(pp_pool *pool, const int32_t *env_ids, int32_t cou
     return status;
   }
   set_command_locked(pool, env_ids, count,
-                     dtype == PP_ACTION_IN_PAYLOAD ? PP_COMMAND_ACTION : PP_COMMAND_STEP);
+                     dtype == PP_ACTION_IN_PAYLOAD ? PP_COMMAND_STEP_PAYLOAD : PP_COMMAND_STEP);
   return pool->ring.is_ordered ? pp_ring_append_locked(&pool->ring, count) : 0;
 }
 

@@ -10,8 +10,8 @@
 enum {
   /* ns that pp_pool_trace_stop waits for spans that threads have yet to record: with nothing in
    * flight, and with environments in flight, whose steps may take any time */
-  PATIENCE = 1000000000,
-  BRIEFLY = 20000000
+  STOP_WAIT_NS = 1000000000,
+  STOP_WAIT_IN_FLIGHT_NS = 20000000
 };
 
 /* the first two tracks are the caller's, all others those of threads or workers */
@@ -28,8 +28,8 @@ static void set_track(pp_pool *pool, int32_t i, pp_track *track) {
 
 static int alloc_tracks(pp_pool *pool, int32_t count) {
   // room for the most tracks that this pool can have: a later trace may have more than this one
-  int32_t most = OTHERS + pool->num_threads;
-  if (!pool->tracks) pool->tracks = calloc((size_t)most, sizeof(pp_track *));
+  int32_t max_tracks = OTHERS + pool->num_threads;
+  if (!pool->tracks) pool->tracks = calloc((size_t)max_tracks, sizeof(pp_track *));
   if (!pool->tracks) return PP_ERR_MEMORY;
   for (; pool->num_tracks < count; pool->num_tracks++) {
     int32_t i = pool->num_tracks;
@@ -62,8 +62,8 @@ int32_t pp_pool_trace_start(pp_pool *pool, pp_error *error) {
 /* Waits until threads have recorded the steps whose results have been received. */
 static void wait_for_threads(const pp_pool *pool) {
   int64_t start = pp_os_now();
-  while (pool->ops.is_recording(pool)) {
-    if (pp_os_now() - start > (pp_pool_count(pool) ? BRIEFLY : PATIENCE)) return;
+  while (pool->ops.is_recording && pool->ops.is_recording(pool)) {
+    if (pp_os_now() - start > (pp_pool_count(pool) ? STOP_WAIT_IN_FLIGHT_NS : STOP_WAIT_NS)) return;
     pp_os_yield();
   }
 }
@@ -105,7 +105,7 @@ void pp_trace_fini(pp_pool *pool) {
   for (int32_t i = 0; i < pool->num_tracks; i++) {
     if (i < OTHERS) {
       pp_track_free(pool->tracks[i]);
-    } else {
+    } else if (pool->ops.free_track) {
       pool->ops.free_track(pool->tracks[i]);
     }
   }

@@ -4,9 +4,10 @@
 #include "os/os.h"
 
 enum {
-  CHEAP = 2000,     /* ns: spans of shorter steps are merged */
-  SHORT = 20000,    /* ns: spans of shorter calls are merged, if they lie less than this apart */
-  LONGEST = 1000000 /* ns: merged spans are shorter */
+  MERGE_STEP_NS = 2000, /* ns: spans of shorter steps are merged */
+  MERGE_CALL_NS =
+      20000, /* ns: spans of shorter calls are merged, if they lie less than this apart */
+  MERGE_MAX_NS = 1000000 /* ns: merged spans are shorter */
 };
 
 /* --------------------------------------------------------------------------------- tracks -- */
@@ -51,7 +52,8 @@ int32_t pp_track_read(pp_track *track, int32_t capacity, pp_span *out, int32_t r
 /* ------------------------------------------------------------------------------ recording -- */
 
 static bool is_cheap(const pp_span *span) {
-  return span->kind == PP_SPAN_WORK && span->end - span->start < (int64_t)CHEAP * span->count;
+  return span->kind == PP_SPAN_WORK &&
+         span->end - span->start < (int64_t)MERGE_STEP_NS * span->count;
 }
 
 static void add_pending(pp_recorder *recorder) {
@@ -64,12 +66,12 @@ static void add_pending(pp_recorder *recorder) {
 
 void pp_recorder_flush(pp_recorder *recorder) {
   add_pending(recorder);
-  atomic_store_explicit(&recorder->is_open, false, memory_order_release);
+  atomic_store_explicit(&recorder->is_busy, false, memory_order_release);
 }
 
 void pp_recorder_work(pp_recorder *recorder, const pp_span *span) {
   pp_span *pending = &recorder->pending;
-  if (pending->count && span->start == pending->end && span->end - pending->start < LONGEST &&
+  if (pending->count && span->start == pending->end && span->end - pending->start < MERGE_MAX_NS &&
       is_cheap(pending) && is_cheap(span)) {
     pending->end = span->end;
     pending->count += span->count;
@@ -92,9 +94,9 @@ void pp_recorder_call(pp_recorder *recorder, int32_t kind, int64_t start, int32_
   }
   end = pp_os_now();
   if (count < 0) count = 0;
-  if (kind == PP_SPAN_INLINE && count && end - start < SHORT) {
-    if (pending->count && pending->kind == kind && start - pending->end < SHORT &&
-        end - pending->start < LONGEST) {
+  if (kind == PP_SPAN_INLINE && count && end - start < MERGE_CALL_NS) {
+    if (pending->count && pending->kind == kind && start - pending->end < MERGE_CALL_NS &&
+        end - pending->start < MERGE_MAX_NS) {
       pending->gaps += (int32_t)(start - pending->end);
       pending->end = end;
       pending->count += count;

@@ -52,7 +52,7 @@ typedef struct pp_recorder {
   /* Whether the thread may have done something that is not yet in the track. Stored by the thread:
    * true, relaxed, before it counts rows as done, which publishes it; false with release, after the
    * last span. Loaded with acquire by the thread that ends a trace, of worker threads only. */
-  _Atomic bool is_open;
+  _Atomic bool is_busy;
   pp_span pending; /* span not yet in the track, as the next one may continue it; count 0: none */
 } pp_recorder;
 
@@ -62,15 +62,15 @@ static inline pp_track *pp_recorder_track(const pp_recorder *recorder) {
 }
 
 /* Announces steps that pp_recorder_work will record. Returns false if nothing is recorded. */
-static inline bool pp_recorder_open(pp_recorder *recorder) {
+static inline bool pp_recorder_begin(pp_recorder *recorder) {
   if (!pp_recorder_track(recorder)) return false;
-  atomic_store_explicit(&recorder->is_open, true, memory_order_relaxed);
+  atomic_store_explicit(&recorder->is_busy, true, memory_order_relaxed);
   return true;
 }
 
 /* Returns whether a thread has not yet recorded all that it has done. */
-static inline bool pp_recorder_is_open(const pp_recorder *recorder) {
-  return atomic_load_explicit(&recorder->is_open, memory_order_acquire);
+static inline bool pp_recorder_is_busy(const pp_recorder *recorder) {
+  return atomic_load_explicit(&recorder->is_busy, memory_order_acquire);
 }
 
 /* Records the steps of cheap environments as one span, if they follow one another without a gap. */

@@ -28,7 +28,7 @@ static double field_bytes(const pp_field *field) {
 /* checks the configuration and the options of a pool with worker processes */
 static int check_config(const pp_config *config, const pp_pool_options *o, int32_t num_lanes,
                         pp_error *error) {
-  const double most_bytes = 0x1p48;
+  const double max_bytes = 0x1p48;
   double bytes = field_bytes(&config->action);
   if (num_lanes < 1 || num_lanes > o->num_envs) {
     return pp_error_set(error, PP_ERR_ARGUMENT, "num_workers=%d, num_envs=%d: choose 1 to num_envs",
@@ -59,7 +59,7 @@ static int check_config(const pp_config *config, const pp_pool_options *o, int32
                         PP_MAX_FIELDS);
   }
   for (int32_t i = 0; i < config->num_fields; i++) bytes += field_bytes(&config->fields[i]);
-  if (bytes * o->num_envs <= most_bytes) return PP_OK;
+  if (bytes * o->num_envs <= max_bytes) return PP_OK;
   return pp_error_set(error, PP_ERR_ARGUMENT,
                       "fields of %.3g bytes in num_envs=%d environments: choose shapes that are "
                       "not negative, and fewer than 2^48 bytes in all",

@@ -328,17 +328,6 @@ static pp_track *alloc_track(pp_pool *pool) {
   return offset < 0 ? NULL : pp_shared_heap_at(heap, offset);
 }
 
-/* a track goes with the heap: a worker may still write to it */
-static void free_track(pp_track *track) {
-  (void)track;
-}
-
-/* a worker records steps before it publishes their rows */
-static bool is_recording(const pp_pool *pool) {
-  (void)pool;
-  return false;
-}
-
 static void set_track(pp_pool *pool, int32_t i, pp_track *track) {
   pp_processes *processes = pool->processes;
   int64_t offset = track ? (char *)track - processes->heap->base : 0;
@@ -366,8 +355,6 @@ const pp_lane_ops pp_processes_ops = {.check_locked = check_locked,
                                       .track_capacity = PP_TRACK_WORKER,
                                       .num_tracks = num_tracks,
                                       .alloc_track = alloc_track,
-                                      .free_track = free_track,
                                       .set_track = set_track,
-                                      .is_recording = is_recording,
                                       .stop = stop,
                                       .fini = fini};

@@ -47,9 +47,9 @@ bool pp_board_is_idle(const pp_board *board, int32_t lane, uint32_t probe) {
          probe;
 }
 
-int32_t pp_board_num_awake(const pp_board *board, int32_t most) {
+int32_t pp_board_num_awake(const pp_board *board, int32_t limit) {
   int32_t awake = 0;
-  for (int32_t lane = 0; lane < board->shape.num_lanes && awake < most; lane++) {
+  for (int32_t lane = 0; lane < board->shape.num_lanes && awake < limit; lane++) {
     awake += atomic_load_explicit(&board->mailboxes[lane].is_awake, memory_order_relaxed) != 0;
   }
   return awake;

@@ -25,8 +25,8 @@ void pp_board_probe(pp_board *board, int32_t lane, uint32_t probe, bool is_new);
 /* Returns whether the worker has answered that it has nothing left to do. */
 bool pp_board_is_idle(const pp_board *board, int32_t lane, uint32_t probe);
 
-/* Returns how many workers are awake, `most` if there are more. May be out of date. */
-int32_t pp_board_num_awake(const pp_board *board, int32_t most);
+/* Returns how many workers are awake, `limit` if there are more. May be out of date. */
+int32_t pp_board_num_awake(const pp_board *board, int32_t limit);
 
 /* ---------------------------------------------------------------------------------- worker -- */
 

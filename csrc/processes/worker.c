@@ -368,7 +368,7 @@ static void set_place(pp_worker *worker, int32_t turn, int32_t place) {
 
 /* Returns whether the turns are a plain step of all environments in order, for which the worker has
  * a shorter loop. */
-static bool is_whole(const pp_worker *worker, int32_t count) {
+static bool is_plain_step(const pp_worker *worker, int32_t count) {
   const pp_turns *turns = &worker->turns;
   if (count != worker->count || !worker->board.shape.is_ordered) return false;
   for (int32_t i = 0; i < count; i++) {
@@ -404,7 +404,7 @@ int32_t pp_worker_take(pp_worker *worker, int64_t timeout) {
     turns->blocks[i] = PP_STAGED;
     if (worker->board.shape.is_ordered) set_place(worker, i, PP_ENTRY_PLACE(worker->entries[i]));
   }
-  turns->is_whole = is_whole(worker, turns->count);
+  turns->is_plain_step = is_plain_step(worker, turns->count);
   find_track(worker, mailbox);
   return turns->count;
 }

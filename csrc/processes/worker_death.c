@@ -139,7 +139,7 @@ static bool goes_on(int32_t how) {
 }
 
 static bool is_step(int32_t command) {
-  return command == PP_COMMAND_STEP || command == PP_COMMAND_ACTION;
+  return command == PP_COMMAND_STEP || command == PP_COMMAND_STEP_PAYLOAD;
 }
 
 /* Queues an environment again, for the lane's next worker. If it has claimed a row, it keeps it. */

@@ -40,14 +40,14 @@ static int32_t count_to_help(const pp_pool *pool) {
 
 bool pp_caller_step_chunk(pp_pool *pool, int64_t *now) {
   pp_threads *threads = pool->threads;
-  int32_t most = count_to_help(pool);
-  if (!most) return false;
+  int32_t max_envs = count_to_help(pool);
+  if (!max_envs) return false;
   if (!pool->ring.is_ordered) choose_shard(threads);
   threads->caller.ended = *now;
   for (int32_t i = 0; i < threads->num_lanes; i++) {
     // starts with the home lane
     pp_lane *lane = &threads->lanes[(threads->home_lane + i) % threads->num_lanes];
-    if (!pp_lane_work(lane, &threads->caller, most)) continue;
+    if (!pp_lane_work(lane, &threads->caller, max_envs)) continue;
     *now = threads->caller.ended;
     return true;
   }

@@ -32,7 +32,7 @@ void pp_claims_fini(pp_claims *claims) {
   claims->slots = NULL;
 }
 
-void pp_claims_open_locked(pp_claims *claims, const pp_ring_slot *slot) {
+void pp_claims_prepare_locked(pp_claims *claims, const pp_ring_slot *slot) {
   pp_claims_slot *counts = counts_of(claims, slot);
   // relaxed: no thread counts rows of the block before one of them is sent or claimed
   atomic_store_explicit(&counts->done, 0, memory_order_relaxed);

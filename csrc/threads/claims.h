@@ -28,7 +28,7 @@ int pp_claims_init(pp_claims *claims, const pp_ring *ring);
 void pp_claims_fini(pp_claims *claims);
 
 /* Empties the counts of a slot into which a block was put, before any row of it can be claimed. */
-void pp_claims_open_locked(pp_claims *claims, const pp_ring_slot *slot);
+void pp_claims_prepare_locked(pp_claims *claims, const pp_ring_slot *slot);
 
 /* Unordered: claims at most *count rows of one block and writes to *count how many it claimed.
  * Returns the place of the first. */

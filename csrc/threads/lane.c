@@ -7,6 +7,8 @@
 #include "os/os.h"
 #include "thread.h"
 
+_Static_assert(_Alignof(pp_thread) == PP_EXCHANGED_BYTES, "threads share no line with the next");
+
 int pp_lane_init(pp_lane *lane, const pp_stepper *stepper, int32_t first, int32_t end,
                  int32_t num_threads, bool is_helped) {
   size_t size;
@@ -114,11 +116,11 @@ static int32_t take_leftover(pp_lane *lane, pp_entry *out) {
 /* Takes a chunk, and returns its number of entries. The thread's own leftover comes first, as it
  * must be empty before the next chunk can become one. The caller's leftover comes before the queue:
  * the caller may be away for long, and the queue may never become empty. */
-static int32_t take(pp_lane *lane, pp_step_thread *self, int32_t most) {
+static int32_t take(pp_lane *lane, pp_step_thread *self, int32_t max_envs) {
   int32_t count;
   if (pp_leftover_take(self->leftover, self->entries)) return 1;
   if (lane->caller && pp_leftover_take(lane->caller->leftover, self->entries)) return 1;
-  count = pp_queue_take(&lane->queue, self->home, &lane->cost, most, self->entries);
+  count = pp_queue_take(&lane->queue, self->home, &lane->cost, max_envs, self->entries);
   return count ? count : take_leftover(lane, self->entries);
 }
 
@@ -132,12 +134,12 @@ static int32_t kind_of(const pp_lane *lane, pp_entry first, int32_t count) {
              : PP_SPAN_WORK;
 }
 
-int32_t pp_lane_work(pp_lane *lane, pp_step_thread *self, int32_t most) {
-  int32_t taken = take(lane, self, most), count, kind = -1;
+int32_t pp_lane_work(pp_lane *lane, pp_step_thread *self, int32_t max_envs) {
+  int32_t taken = take(lane, self, max_envs), count, kind = -1;
   int64_t start, chunks = atomic_load_explicit(&self->chunks, memory_order_relaxed);
 
   if (!taken) return 0;
-  if (pp_recorder_open(self->recorder)) kind = kind_of(lane, self->entries[0], taken);
+  if (pp_recorder_begin(self->recorder)) kind = kind_of(lane, self->entries[0], taken);
   // reading the clock is expensive: once for each chunk
   start = self->ended ? self->ended : pp_os_now();
   count = pp_lane_step(lane, self, taken, start + PP_CHUNK_CUT_NS);

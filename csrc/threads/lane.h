@@ -57,9 +57,9 @@ void pp_lane_fini(pp_lane *lane);
 /* Called by a worker that ends. Its thread must be joined before the lane is freed. */
 void pp_lane_leave(pp_lane *lane);
 
-/* Takes one chunk of up to about `most` environments, and steps it. Returns how many it stepped, 0
- * if there is nothing to take. */
-int32_t pp_lane_work(pp_lane *lane, pp_step_thread *self, int32_t most);
+/* Takes one chunk of up to about `max_envs` environments, and steps it. Returns how many it
+ * stepped, 0 if there is nothing to take. */
+int32_t pp_lane_work(pp_lane *lane, pp_step_thread *self, int32_t max_envs);
 
 /* Steps the chunk of the first count entries in self->entries. What is left at the deadline
  * (pp_os_now_roughly) becomes the thread's leftover, for which workers are woken. Returns how many

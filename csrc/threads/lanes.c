@@ -1,6 +1,7 @@
 /* Lanes: those of a pool whose environments are stepped by threads of this process. */
 #include "lanes.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +12,10 @@
 #include "pool/ids.h"
 #include "queries.h"
 #include "queueing.h"
+
+_Static_assert(_Alignof(pp_threads) == PP_EXCHANGED_BYTES &&
+                   offsetof(pp_threads, caller) % PP_EXCHANGED_BYTES == 0,
+               "what the caller writes shares no line with what workers read");
 
 /* -------------------------------------------------------------------------- init and fini -- */
 
@@ -185,7 +190,7 @@ static bool is_block(const pp_pool *pool, const void *memory) {
 }
 
 static void block_offered_locked(pp_pool *pool, const pp_ring_slot *slot) {
-  pp_claims_open_locked(&pool->threads->claims, slot);
+  pp_claims_prepare_locked(&pool->threads->claims, slot);
 }
 
 /* threads read the target in the ring itself */

@@ -60,7 +60,7 @@ bool pp_threads_is_recording(const pp_pool *pool) {
   for (int32_t i = 0; i < threads->num_lanes; i++) {
     const pp_lane *lane = &threads->lanes[i];
     for (int32_t w = 0; w < lane->num_threads; w++) {
-      if (pp_recorder_is_open(&lane->workers[w].recorder)) return true;
+      if (pp_recorder_is_busy(&lane->workers[w].recorder)) return true;
     }
   }
   return false;

@@ -62,7 +62,7 @@ void pp_queue_announce(pp_queue *queue) {
 }
 
 static int32_t take_from(pp_shard *shard, int32_t length, bool is_shared, const pp_cost *cost,
-                         int32_t most, pp_entry *out) {
+                         int32_t max_envs, pp_entry *out) {
   uint64_t head = atomic_load_explicit(&shard->head, memory_order_relaxed);
   for (;;) {
     // acquire: makes visible what the producer wrote before it moved tail
@@ -72,7 +72,7 @@ static int32_t take_from(pp_shard *shard, int32_t length, bool is_shared, const 
 
     if (available <= 0) return 0;
     count = pp_cost_chunk(cost, available * length, is_shared);
-    count = (count < most ? count : most) / length;
+    count = (count < max_envs ? count : max_envs) / length;
     if (count < 1) count = 1;
     for (int32_t i = 0; i < count; i++) {
       out[i] = atomic_load_explicit(&shard->entries[(head + (uint64_t)i) & shard->mask],
@@ -86,12 +86,12 @@ static int32_t take_from(pp_shard *shard, int32_t length, bool is_shared, const 
   }
 }
 
-int32_t pp_queue_take(pp_queue *queue, int32_t home, const pp_cost *cost, int32_t most,
+int32_t pp_queue_take(pp_queue *queue, int32_t home, const pp_cost *cost, int32_t max_envs,
                       pp_entry *out) {
   int32_t length = atomic_load_explicit(&queue->length, memory_order_relaxed);
   for (int32_t i = 0; i < queue->num_shards; i++) {
     pp_shard *shard = &queue->shards[(home + i) % queue->num_shards];
-    int32_t count = take_from(shard, length, queue->num_shards > 1, cost, most, out);
+    int32_t count = take_from(shard, length, queue->num_shards > 1, cost, max_envs, out);
     if (count) return count;
   }
   return 0;

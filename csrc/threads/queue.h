@@ -48,10 +48,10 @@ void pp_queue_fini(pp_queue *queue);
  * no environment that is queued already. */
 void pp_queue_push_locked(pp_queue *queue, const pp_entry *entries, int32_t count, int32_t length);
 
-/* Takes a chunk: 1 to PP_MAX_CHUNK entries, of up to about `most` environments in all. Takes from
- * shard `home`, or from the next shard that is not empty. Returns the number of entries, 0 if all
- * shards are empty. */
-int32_t pp_queue_take(pp_queue *queue, int32_t home, const pp_cost *cost, int32_t most,
+/* Takes a chunk: 1 to PP_MAX_CHUNK entries, of up to about `max_envs` environments in all. Takes
+ * from shard `home`, or from the next shard that is not empty. Returns the number of entries, 0 if
+ * all shards are empty. */
+int32_t pp_queue_take(pp_queue *queue, int32_t home, const pp_cost *cost, int32_t max_envs,
                       pp_entry *out);
 
 /* Returns the number of entries in a shard, which may be out of date. */

@@ -168,13 +168,13 @@ static int drain(pp_call *call) {
 }
 
 static int visit_all(visits *it) {
-  int32_t most = it->call.pool->fleet.num_envs;
+  int32_t num_envs = it->call.pool->fleet.num_envs;
   int status = PP_OK;
-  it->env_ids = malloc(sizeof(*it->env_ids) * (size_t)most);
+  it->env_ids = malloc(sizeof(*it->env_ids) * (size_t)num_envs);
   if (!it->env_ids) return pp_error_set(it->call.error, PP_ERR_MEMORY, "no memory for ids");
-  for (int32_t i = 0; i < most; i++) it->env_ids[i] = i;
-  for (int64_t at = 0; status >= 0 && at < it->rows; at += most) {
-    status = visit(it, at, it->rows - at < most ? (int32_t)(it->rows - at) : most);
+  for (int32_t i = 0; i < num_envs; i++) it->env_ids[i] = i;
+  for (int64_t at = 0; status >= 0 && at < it->rows; at += num_envs) {
+    status = visit(it, at, it->rows - at < num_envs ? (int32_t)(it->rows - at) : num_envs);
   }
   free(it->env_ids);
   return status;

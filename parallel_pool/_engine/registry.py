@@ -249,7 +249,7 @@ def open_library(path: str | os.PathLike[str], symbol: str) -> tuple[Definition,
     where = os.fsencode(os.path.abspath(path))
     if b"\0" in where:
         raise ValueError(f"path={quote(path)} holds a zero byte: give the name of a file")
-    status = lib.pp_env_open(where, symbol.encode(), out, error)
+    status = lib.pp_env_load(where, symbol.encode(), out, error)
     if status < 0:
         raise_error(status, error)
     return Definition(out[0]), where

@@ -7,7 +7,7 @@
 #include "fuzz.h"
 #include "pool_tests.h"
 
-/* Plain states, packed ones, save and load, several players. */
+/* Plain states, save and load, several players. None is so large that it is packed: fuzz_pack.c. */
 static const char *const ids[] = {"CartPole-v1",
                                   "Acrobot-v1",
                                   "MountainCar-v0",

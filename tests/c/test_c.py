@@ -41,6 +41,7 @@ NAMES = but_long(sorted(path.stem for path in C_TESTS.glob("test_*.c")))
 INPUTS = {
     "fuzz_calls": {"plain": 1_000, "asan": 300},
     "fuzz_board": {"plain": 100, "asan": 50},
+    "fuzz_pack": {"plain": 50_000, "asan": 10_000},
     "fuzz_rom": {"plain": 25, "asan": 10},
     "fuzz_snapshot": {"plain": 20_000, "asan": 3_000},
     "fuzz_xla": {"plain": 20_000, "asan": 3_000},
@@ -127,6 +128,10 @@ FUZZ_DEFECTS = {
     "a snapshot's size is not checked": (
         *("fuzz_snapshot", "asan", "native/snapshot.c"),
         *("if (size != (int64_t)needed) return false;", "", "AddressSanitizer"),
+    ),
+    "packed bytes may repeat words behind the end of the memory": (
+        *("fuzz_pack", "asan", "base/pack.c"),
+        *("if (words - at < head.repeated) return false;", "", "AddressSanitizer"),
     ),
     "an environment that is sent may have any number": (
         *("fuzz_calls", "asan", "pool/send.c"),

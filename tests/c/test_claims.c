@@ -12,14 +12,14 @@ static char blocks[64];
 /* puts a block into the ring, as a pool does */
 static pp_ring_slot *offer(pp_ring *ring, pp_claims *claims, void *memory) {
   pp_ring_slot *slot = pp_ring_offer_locked(ring, memory);
-  pp_claims_open_locked(claims, slot);
+  pp_claims_prepare_locked(claims, slot);
   return slot;
 }
 
 /* takes the block that is received next, which is complete */
 static pp_ring_slot *take(pp_ring *ring, pp_claims *claims, void *fresh) {
   pp_ring_slot *slot = pp_ring_take_locked(ring, fresh);
-  pp_claims_open_locked(claims, slot);
+  pp_claims_prepare_locked(claims, slot);
   return slot;
 }
 
@@ -157,7 +157,7 @@ TEST(an_ordered_block_is_closed_by_the_receive) {
     if (round % 2 == 0) CHECK_EQ(pp_claims_finish(&claims, slot, 3), 1);
     CHECK(pp_claims_are_complete(&claims, slot));
     take(&ring, &claims, &blocks[round % 2]);
-    ring.open_rows = 0;
+    ring.filled_rows = 0;
   }
   close_ring(&ring, &claims);
 }

@@ -24,15 +24,15 @@ TEST(a_leftover_gives_single_environments_in_order) {
   }
 }
 
-enum { THIEVES = 3, OPENINGS = 3000, LEFT = 64 };
+enum { TAKERS = 3, OPENINGS = 3000, LEFT = 64 };
 
-typedef struct robbery {
+typedef struct contention {
   pp_leftover leftover;
   _Atomic int32_t times[LEFT], taken, is_over;
   int64_t payload[LEFT]; /* not atomic: handed over with the environment */
-} robbery;
+} contention;
 
-static void rob(robbery *all) {
+static void take_all(contention *all) {
   pp_entry out;
   while (pp_leftover_take(&all->leftover, &out)) {
     int32_t id = PP_ENTRY_ENV(out);
@@ -43,33 +43,33 @@ static void rob(robbery *all) {
   }
 }
 
-static void *rob_until_over(void *arg) {
-  robbery *all = arg;
+static void *take_until_over(void *arg) {
+  contention *all = arg;
   while (!atomic_load(&all->is_over)) {
-    rob(all);
+    take_all(all);
     sched_yield();
   }
   return NULL;
 }
 
 TEST(every_environment_of_a_leftover_is_taken_once_by_four_threads) {
-  static robbery all;
-  pthread_t threads[THIEVES];
-  for (int32_t i = 0; i < THIEVES; i++) {
-    REQUIRE(pthread_create(&threads[i], NULL, rob_until_over, &all) == 0);
+  static contention all;
+  pthread_t threads[TAKERS];
+  for (int32_t i = 0; i < TAKERS; i++) {
+    REQUIRE(pthread_create(&threads[i], NULL, take_until_over, &all) == 0);
   }
   for (int32_t round = 0; round < OPENINGS; round++) {
-    // different entries each time, so that a thief that read old ones would fail a check
+    // different entries each time, so that a taker that read old ones would fail a check
     int32_t first = 1 + round % (LEFT - 1);
     pp_entry entries[2] = {PP_ENTRY(round, 0, first), PP_ENTRY(round + first, first, LEFT - first)};
     for (int32_t i = 0; i < LEFT; i++) all.payload[i] = round + i;
     atomic_store(&all.taken, 0);
     pp_leftover_put(&all.leftover, entries, 2, 0);
-    rob(&all);
+    take_all(&all);
     while (atomic_load(&all.taken) < LEFT) sched_yield();
   }
   atomic_store(&all.is_over, 1);
-  for (int32_t i = 0; i < THIEVES; i++) pthread_join(threads[i], NULL);
+  for (int32_t i = 0; i < TAKERS; i++) pthread_join(threads[i], NULL);
   for (int32_t i = 0; i < LEFT; i++) CHECK_EQ(atomic_load(&all.times[i]), OPENINGS);
 }
 

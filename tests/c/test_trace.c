@@ -143,7 +143,7 @@ static int32_t read_spans(const pp_recorder *recorder, pp_span *out) {
 /* records steps that take so many ns, and returns their end */
 static int64_t work(pp_recorder *recorder, int64_t start, int64_t length, int32_t env_id,
                     int32_t count) {
-  CHECK(pp_recorder_open(recorder));
+  CHECK(pp_recorder_begin(recorder));
   pp_recorder_work(recorder, &(pp_span){start, start + length, PP_SPAN_WORK, env_id, count, 0});
   return start + length;
 }
@@ -153,18 +153,18 @@ TEST(cheap_steps_without_a_gap_are_one_span) {
   pp_span out[ROOM];
   int64_t time = 1000;
   for (int32_t i = 0; i < 5; i++) time = work(&recorder, time, 1000, i, 2);
-  CHECK(pp_recorder_is_open(&recorder));
+  CHECK(pp_recorder_is_busy(&recorder));
   CHECK_EQ(read_spans(&recorder, out), 0);
   // a gap
   time = work(&recorder, time + 1, 1000, 7, 1);
-  CHECK(pp_recorder_is_open(&recorder));
+  CHECK(pp_recorder_is_busy(&recorder));
   CHECK_EQ(read_spans(&recorder, out), 1);
   CHECK_EQ(out[0].start, 1000);
   CHECK_EQ(out[0].end, 6000);
   CHECK_EQ(out[0].env_id, 0);
   CHECK_EQ(out[0].count, 10);
   pp_recorder_flush(&recorder);
-  CHECK(!pp_recorder_is_open(&recorder));
+  CHECK(!pp_recorder_is_busy(&recorder));
   CHECK_EQ(read_spans(&recorder, out), 1);
   CHECK_EQ(out[0].start, 6001);
   CHECK_EQ(out[0].env_id, 7);
@@ -178,7 +178,7 @@ TEST(expensive_steps_and_resets_are_spans_of_their_own_at_once) {
   pp_span out[ROOM];
   int64_t time = work(&recorder, 1000, 100, 0, 1);
   time = work(&recorder, time, 2000, 1, 1);
-  CHECK(!pp_recorder_is_open(&recorder));
+  CHECK(!pp_recorder_is_busy(&recorder));
   CHECK_EQ(read_spans(&recorder, out), 2);
   CHECK_EQ(out[1].end - out[1].start, 2000);
   pp_recorder_work(&recorder, &(pp_span){time, time + 5, PP_SPAN_RESET, 2, 1, 0});
@@ -272,7 +272,7 @@ TEST(nothing_is_kept_for_the_next_trace) {
   pp_span out[ROOM];
   work(&recorder, 0, 10, 0, 1);
   atomic_store(&recorder.track, NULL);
-  CHECK(!pp_recorder_open(&recorder));
+  CHECK(!pp_recorder_begin(&recorder));
   pp_recorder_call(&recorder, PP_SPAN_INLINE, pp_os_now(), 1);
   atomic_store(&recorder.track, track);
   pp_recorder_flush(&recorder);
@@ -392,7 +392,7 @@ static void *record_late(void *arg) {
   pp_span span = {1, 2, PP_SPAN_WORK, 0, 1, 0};
   usleep(3000);
   pp_track_add(track, PP_TRACK_THREAD, &span);
-  atomic_store_explicit(&recorder->is_open, false, memory_order_release);
+  atomic_store_explicit(&recorder->is_busy, false, memory_order_release);
   return NULL;
 }
 
@@ -408,7 +408,7 @@ TEST(the_end_of_a_trace_waits_for_threads_that_have_yet_to_record) {
     sched_yield();
     pp_pool_stats(c.pool, &stats);
   } while (stats.worker_waits == 0);
-  CHECK(pp_recorder_open(recorder));
+  CHECK(pp_recorder_begin(recorder));
   REQUIRE(pthread_create(&thread, NULL, record_late, recorder) == 0);
   pp_pool_trace_stop(c.pool);
   read_tracks(c.pool, tracks, &all);
@@ -427,7 +427,7 @@ TEST(a_thread_that_ends_records_what_is_pending) {
   pp_spin_awake(1);
   pp_thread_run(&thread);
   CHECK_EQ(read_spans(&thread.recorder, out), 1);
-  CHECK(!pp_recorder_is_open(&thread.recorder));
+  CHECK(!pp_recorder_is_busy(&thread.recorder));
   free_recorder(&thread.recorder);
 }
 

@@ -126,12 +126,12 @@ static void wide(void) {
     as_memory_of(&as, OP_LEA, i % REGISTERS, place_of(i / 2), is_wide);
     say("lea %s, %s", (is_wide ? names64 : names32)[i % REGISTERS], text_of(place_of(i / 2), none));
   }
-  // only of the first eight registers
-  for (int i = 0; i < 64; i++) {
-    as_register64(&as, OP_LOAD, i / 8, i % 8);
-    say("mov %s, %s", names64[i / 8], names64[i % 8]);
-    as_register64(&as, OP_ADD, i / 8, i % 8);
-    say("add %s, %s", names64[i / 8], names64[i % 8]);
+  for (int i = 0; i < REGISTERS * REGISTERS; i++) {
+    const int reg = i / REGISTERS, with = i % REGISTERS;
+    as_register64(&as, OP_LOAD, reg, with);
+    say("mov %s, %s", names64[reg], names64[with]);
+    as_register64(&as, OP_ADD, reg, with);
+    say("add %s, %s", names64[reg], names64[with]);
   }
 }
 

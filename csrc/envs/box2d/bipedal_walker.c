@@ -88,8 +88,8 @@ struct walker {
 /* what all environments share */
 typedef struct rules {
   box2d_library library;
-  void *listener_functions[BOX2D_MOST_FUNCTIONS];
-  void *ray_functions[BOX2D_MOST_FUNCTIONS];
+  void *listener_functions[BOX2D_MAX_FUNCTIONS];
+  void *ray_functions[BOX2D_MAX_FUNCTIONS];
   double rays[RAYS][2]; /* from the hull's position */
   bool is_hardcore;
 } rules;
@@ -292,7 +292,7 @@ static void observe_leg(const walker *it, int leg, float *obs) {
 }
 
 /* Computes observation, reward (without the price of the torque) and end of the episode. */
-static int judge(walker *it, const rules *shared, pp_result *result, pp_error *error) {
+static int finish_step(walker *it, const rules *shared, pp_result *result, pp_error *error) {
   const box2d_library *library = it->library;
   const box2d_vector *velocity = box2d_pair(it->hull, library->velocity);
   double x = (double)box2d_pair(it->hull, library->position)->x;
@@ -318,7 +318,7 @@ static int advance(walker *it, const rules *shared, const commands *wanted, pp_r
                    pp_error *error) {
   drive(it, wanted);
   box2d_joints_step(&it->solver, it->world.memory);
-  return judge(it, shared, result, error);
+  return finish_step(it, shared, result, error);
 }
 
 /* Starts an episode in an empty world whose free nodes are known. Gymnasium's reset ends with a

@@ -69,7 +69,7 @@ typedef struct rules {
   box2d_library library;
   view_kit kit;
   canvas_plan plan;
-  void *listener_functions[BOX2D_MOST_FUNCTIONS];
+  void *listener_functions[BOX2D_MAX_FUNCTIONS];
   pp_idle canvases;
   bool is_continuous;
   bool has_random_colors;

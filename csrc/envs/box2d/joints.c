@@ -45,7 +45,7 @@ ALWAYS_INLINE void solve_motor(box2d_joint *it, motion *a, motion *b) {
   float speed = b->spin - a->spin - it->motor_speed;
   float before = it->motor_impulse;
 
-  it->motor_impulse = clamp(before + -it->motor_mass * speed, it->most_motor_impulse);
+  it->motor_impulse = clamp(before + -it->motor_mass * speed, it->max_motor_impulse);
   float impulse = it->motor_impulse - before;
   a->spin -= it->inertia_a * impulse;
   b->spin += it->inertia_b * impulse;
@@ -224,7 +224,7 @@ static void begin(void *joint, const void *data) {
   it->motor_mass = *box2d_number(joint, library->joint_motor_mass);
   it->motor_speed = *box2d_number(joint, library->joint_motor_speed);
   it->motor_impulse = *box2d_number(joint, library->joint_motor_impulse);
-  it->most_motor_impulse =
+  it->max_motor_impulse =
       (float)(1.0 / BOX2D_FPS) * *box2d_number(joint, library->joint_motor_torque);
   prepare(it);
 }

@@ -18,7 +18,7 @@ struct box2d_joints;
 typedef struct box2d_joint {
   /* Box2D's table of virtual functions with two of our own. The joint points behind its head, which
    * is how the functions find this object. */
-  void *table[BOX2D_TABLE_HEAD + BOX2D_MOST_FUNCTIONS];
+  void *table[BOX2D_TABLE_HEAD + BOX2D_MAX_FUNCTIONS];
   struct box2d_joints *of;
   void *joint;
   int32_t limit_state;
@@ -28,16 +28,16 @@ typedef struct box2d_joint {
   float matrix[9]; /* maps an impulse (x, y, torque) to the change of relative velocity; columns */
   float inverse_2, inverse_3; /* inverse determinants of its 2 x 2 part and of the whole */
   float cross[3];             /* cross product of its second and third columns */
-  float motor_mass, motor_speed, most_motor_impulse;
+  float motor_mass, motor_speed, max_motor_impulse;
   float impulse[3], motor_impulse; /* sums over the rounds so far */
 } box2d_joint;
 
 typedef struct box2d_joints {
   const box2d_library *library;
-  box2d_joint joints[BOX2D_MOST_JOINTS];
+  box2d_joint joints[BOX2D_MAX_JOINTS];
   int32_t count;
   /* the joints that Box2D has begun in this step, in the order in which it solves them */
-  box2d_joint *order[BOX2D_MOST_JOINTS];
+  box2d_joint *order[BOX2D_MAX_JOINTS];
   int32_t num_begun;
   bool is_solved;       /* all rounds of this step are done, of the only island with joints */
   int32_t num_touching; /* contacts of the world that touch: the listener counts them */

@@ -40,7 +40,7 @@ static void put_pointer(void *object, int64_t offset, const void *pointer) {
 
 void box2d_add_fixture(const box2d_library *library, void *body, const void *definition,
                        const void *shape) {
-  _Alignas(16) char copy[BOX2D_MOST_DEFINITION];
+  _Alignas(16) char copy[BOX2D_MAX_DEFINITION];
   memcpy(copy, definition, (size_t)library->fixture_size);
   put_pointer(copy, library->fixture_shape, shape);
   library->create_fixture(body, copy);
@@ -48,7 +48,7 @@ void box2d_add_fixture(const box2d_library *library, void *body, const void *def
 
 void box2d_add_edge(const box2d_library *library, void *body, const void *definition,
                     box2d_vector from, box2d_vector to) {
-  _Alignas(16) char edge[BOX2D_MOST_DEFINITION];
+  _Alignas(16) char edge[BOX2D_MAX_DEFINITION];
   memcpy(edge, library->edge, (size_t)library->edge_size);
   library->edge_set(edge, &from, &to);
   box2d_add_fixture(library, body, definition, edge);
@@ -56,7 +56,7 @@ void box2d_add_edge(const box2d_library *library, void *body, const void *defini
 
 void box2d_add_polygon(const box2d_library *library, void *body, const void *definition,
                        const box2d_vector *corners, int32_t count) {
-  _Alignas(16) char polygon[BOX2D_MOST_DEFINITION];
+  _Alignas(16) char polygon[BOX2D_MAX_DEFINITION];
   memcpy(polygon, library->polygon, (size_t)library->polygon_size);
   library->polygon_set(polygon, corners, count);
   box2d_add_fixture(library, body, definition, polygon);
@@ -64,7 +64,7 @@ void box2d_add_polygon(const box2d_library *library, void *body, const void *def
 
 void *box2d_add_joint(const box2d_library *library, void *world, const void *definition,
                       void *body_a, void *body_b) {
-  _Alignas(16) char copy[BOX2D_MOST_DEFINITION];
+  _Alignas(16) char copy[BOX2D_MAX_DEFINITION];
   memcpy(copy, definition, (size_t)library->joint_size);
   put_pointer(copy, library->joint_body_a, body_a);
   put_pointer(copy, library->joint_body_b, body_b);

@@ -20,13 +20,13 @@ typedef struct box2d_vector {
 } box2d_vector;
 
 enum {
-  BOX2D_MOST_JOINTS = 4,       /* of a world */
+  BOX2D_MAX_JOINTS = 4,        /* of a world */
   BOX2D_TABLE_HEAD = 2,        /* entries before the address of a table of virtual functions */
   BOX2D_LIMBS = 4,             /* of BipedalWalker */
   BOX2D_CAR_WHEELS = 4,        /* of CarRacing */
   BOX2D_CAR_PARTS = 4,         /* of its car's hull */
-  BOX2D_MOST_FUNCTIONS = 16,   /* of a listener or another callback */
-  BOX2D_MOST_DEFINITION = 512, /* bytes of a definition or shape that is copied */
+  BOX2D_MAX_FUNCTIONS = 16,    /* of a listener or another callback */
+  BOX2D_MAX_DEFINITION = 512,  /* bytes of a definition or shape that is copied */
   BOX2D_VELOCITY_ROUNDS = 180, /* of the solver in one step, in Gymnasium */
   BOX2D_POSITION_ROUNDS = 60,
   BOX2D_FPS = 50
@@ -146,7 +146,7 @@ typedef struct box2d_library {
 int box2d_library_read(const pp_value *link, box2d_library *library, pp_error *error);
 
 /* Writes the functions of a listener that calls begin(listener, contact) and end(listener, contact)
- * into functions, which has BOX2D_MOST_FUNCTIONS entries. */
+ * into functions, which has BOX2D_MAX_FUNCTIONS entries. */
 void box2d_listener_init(const box2d_library *library, void (*begin)(void *, void *),
                          void (*end)(void *, void *), void **functions);
 

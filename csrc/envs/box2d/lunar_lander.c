@@ -77,7 +77,7 @@ struct lander {
 /* what all environments share */
 typedef struct rules {
   box2d_library library;
-  void *functions[BOX2D_MOST_FUNCTIONS];
+  void *functions[BOX2D_MAX_FUNCTIONS];
   bool is_continuous;
   bool is_windy;
   size_t action_size;
@@ -361,7 +361,7 @@ static void fire(lander *it, thrust wanted, pp_rng *rng) {
 }
 
 /* computes observation, reward and end of the episode */
-static void judge(lander *it, thrust wanted, pp_result *result) {
+static void finish_step(lander *it, thrust wanted, pp_result *result) {
   const box2d_library *library = it->library;
   const box2d_vector *position = box2d_pair(it->body, library->position);
   const box2d_vector *velocity = box2d_pair(it->body, library->velocity);
@@ -407,7 +407,7 @@ static int advance(lander *it, const rules *shared, const void *action, pp_rng *
   }
   fire(it, wanted, rng);
   box2d_joints_step(&it->joints, it->world);
-  judge(it, wanted, result);
+  finish_step(it, wanted, result);
   return PP_OK;
 }
 

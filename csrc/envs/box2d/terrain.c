@@ -12,7 +12,7 @@ enum { CLOUDS = TERRAIN_LENGTH / 20, DRAWS_OF_CLOUD = 11 };
 typedef enum kind { GRASS, STUMP, STAIRS, PIT, NUM_KINDS } kind;
 
 /* a cursor: the point of the surface that is generated next, and the obstacle that it is part of */
-typedef struct surface {
+typedef struct terrain_cursor {
   kind kind;
   bool begins;  /* it is the first point of this kind */
   int64_t left; /* points of this kind */
@@ -21,7 +21,7 @@ typedef struct surface {
   double edge_y; /* of a pit or stairs: y before it */
   int64_t stairs, width,
       direction; /* of stairs: count, points of each, and 1 for up, -1 for down */
-} surface;
+} terrain_cursor;
 
 /* where things are made */
 typedef struct builder {
@@ -48,7 +48,7 @@ static void add_box(const builder *to, double left, double right, double y, doub
 
 /* --------------------------------------------------------------------------------- surfaces -- */
 
-static void grow_grass(const builder *to, surface *at, int32_t i) {
+static void grow_grass(const builder *to, terrain_cursor *at, int32_t i) {
   double down = TERRAIN_HEIGHT - at->y;
   double sign = down > 0 ? 1 : down < 0 ? -1 : 0;
 
@@ -57,7 +57,7 @@ static void grow_grass(const builder *to, surface *at, int32_t i) {
   at->y += at->slope;
 }
 
-static void begin_pit(const builder *to, surface *at) {
+static void begin_pit(const builder *to, terrain_cursor *at) {
   double bottom = at->y - 4 * TERRAIN_STEP;
 
   at->left = pp_rng_integers(to->rng, 3, 5);
@@ -68,13 +68,13 @@ static void begin_pit(const builder *to, surface *at) {
   at->edge_y = at->y;
 }
 
-static void begin_stump(const builder *to, surface *at) {
+static void begin_stump(const builder *to, terrain_cursor *at) {
   at->left = pp_rng_integers(to->rng, 1, 3);
   double size = (double)at->left * TERRAIN_STEP;
   add_box(to, at->x, at->x + size, at->y, at->y + size);
 }
 
-static void begin_stairs(const builder *to, surface *at) {
+static void begin_stairs(const builder *to, terrain_cursor *at) {
   at->direction = pp_rng_double(to->rng) > 0.5 ? 1 : -1;
   at->width = pp_rng_integers(to->rng, 4, 5);
   at->stairs = pp_rng_integers(to->rng, 3, 5);
@@ -89,14 +89,14 @@ static void begin_stairs(const builder *to, surface *at) {
   at->left = at->stairs * at->width;
 }
 
-static void climb_stairs(surface *at) {
+static void climb_stairs(terrain_cursor *at) {
   int64_t point = at->stairs * at->width - at->left - at->direction;
   double stair = (double)point / (double)at->width;
   at->y = at->edge_y + stair * (double)at->direction * TERRAIN_STEP;
 }
 
 /* moves to point i */
-static void advance(const builder *to, surface *at, int32_t i) {
+static void advance(const builder *to, terrain_cursor *at, int32_t i) {
   at->x = i * TERRAIN_STEP;
   switch (at->kind) {
     case GRASS:
@@ -123,7 +123,7 @@ static void advance(const builder *to, surface *at, int32_t i) {
 }
 
 /* chooses what follows after the last point of a kind */
-static void choose_next(const builder *to, surface *at, bool is_hardcore) {
+static void choose_next(const builder *to, terrain_cursor *at, bool is_hardcore) {
   at->left = pp_rng_integers(to->rng, TERRAIN_GRASS / 2, TERRAIN_GRASS);
   if (at->kind == GRASS && is_hardcore) {
     at->kind = (kind)pp_rng_integers(to->rng, 1, NUM_KINDS);
@@ -136,7 +136,7 @@ static void choose_next(const builder *to, surface *at, bool is_hardcore) {
 void terrain_create(terrain *ground, const box2d_library *library, void *world, bool is_hardcore,
                     pp_rng *rng) {
   const builder to = {ground, library, world, rng};
-  surface at = {.kind = GRASS, .left = TERRAIN_START, .y = TERRAIN_HEIGHT};
+  terrain_cursor at = {.kind = GRASS, .left = TERRAIN_START, .y = TERRAIN_HEIGHT};
   box2d_vector points[TERRAIN_LENGTH];
 
   ground->num_bodies = 0;

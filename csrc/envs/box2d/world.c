@@ -55,7 +55,7 @@ int box2d_world_read_nodes(box2d_world *it, pp_error *error) {
   const box2d_library *library = it->library;
   int32_t used = count_nodes(it, library->num_nodes), room = count_nodes(it, library->node_room);
 
-  if (used || room < FIRST_NODES || room > BOX2D_MOST_NODES) {
+  if (used || room < FIRST_NODES || room > BOX2D_MAX_NODES) {
     return pp_fail(error, PP_ERR_ENV,
                    "Box2D's tree of an empty world has %d nodes and memory for %d", used, room);
   }
@@ -80,10 +80,10 @@ void box2d_world_set_nodes(box2d_world *it, const char *bytes, int64_t count) {
 }
 
 bool box2d_nodes_check(const char *bytes, int64_t size, int64_t count) {
-  bool seen[BOX2D_MOST_NODES] = {false};
+  bool seen[BOX2D_MAX_NODES] = {false};
   // Box2D doubles the memory of a tree
   bool is_power = !(count & (count - 1));
-  if (count < FIRST_NODES || count > BOX2D_MOST_NODES || !is_power) return false;
+  if (count < FIRST_NODES || count > BOX2D_MAX_NODES || !is_power) return false;
   if (size != (int64_t)box2d_nodes_bytes(count)) return false;
   for (int64_t i = 0; i < count; i++) {
     int16_t node;

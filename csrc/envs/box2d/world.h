@@ -11,14 +11,14 @@
 
 #include "library.h"
 
-enum { BOX2D_MOST_NODES = 8192 /* more than twice the number of fixtures, and a power of two */ };
+enum { BOX2D_MAX_NODES = 8192 /* more than twice the number of fixtures, and a power of two */ };
 
 typedef struct box2d_world {
   const box2d_library *library;
   void *memory; /* world_size bytes; is_begun: Box2D's world is constructed in them */
   bool is_begun;
   int32_t num_nodes;
-  int16_t free_nodes[BOX2D_MOST_NODES]; /* in the order in which the tree hands them out */
+  int16_t free_nodes[BOX2D_MAX_NODES]; /* in the order in which the tree hands them out */
 } box2d_world;
 
 /* Allocates memory. The object must not move afterwards. */

@@ -24,12 +24,12 @@ typedef struct hand {
 } hand;
 
 /* An environment's state. parallel_pool/_families/toy_text_renderer.py reads it. */
-typedef struct table_of_two {
+typedef struct hand_pair {
   hand player;
   hand dealer;
   int32_t suit; /* of the dealer's first card: clubs, diamonds, hearts, spades */
   int32_t face; /* if it is a ten: jack, queen, king */
-} table_of_two;
+} hand_pair;
 
 /* what all environments share */
 typedef struct rules {
@@ -87,7 +87,7 @@ static bool is_natural(const hand *it) {
   return it->num_cards == 2 && it->has_ace && it->total == TEN + 1;
 }
 
-static double settle(const table_of_two *it, const rules *shared) {
+static double final_reward(const hand_pair *it, const rules *shared) {
   int32_t ours = score(&it->player), theirs = score(&it->dealer);
   double reward = (ours > theirs) - (ours < theirs);
   if (shared->is_sab) return is_natural(&it->player) && !is_natural(&it->dealer) ? 1 : reward;
@@ -95,7 +95,7 @@ static double settle(const table_of_two *it, const rules *shared) {
 }
 
 /* hits or sticks; returns the reward */
-static double play(table_of_two *it, const rules *shared, pp_rng *rng, int64_t action,
+static double play(hand_pair *it, const rules *shared, pp_rng *rng, int64_t action,
                    uint8_t *terminated) {
   if (action == HIT) {
     draw_card(rng, &it->player);
@@ -104,10 +104,10 @@ static double play(table_of_two *it, const rules *shared, pp_rng *rng, int64_t a
   }
   while (sum(&it->dealer) < DEALER_STICKS) draw_card(rng, &it->dealer);
   *terminated = 1;
-  return settle(it, shared);
+  return final_reward(it, shared);
 }
 
-static void show(const table_of_two *it, int64_t *obs) {
+static void show(const hand_pair *it, int64_t *obs) {
   obs[0] = sum(&it->player);
   obs[1] = it->dealer.first;
   obs[2] = has_usable_ace(&it->player);
@@ -126,8 +126,8 @@ static int configure(pp_config *config) {
 
 static int reset(pp_env *env, pp_reset *how) {
   (void)how;
-  table_of_two *it = env->state;
-  *it = (table_of_two){0};
+  hand_pair *it = env->state;
+  *it = (hand_pair){0};
   for (int i = 0; i < 2; i++) draw_card(env->rng, &it->dealer);
   for (int i = 0; i < 2; i++) draw_card(env->rng, &it->player);
   it->suit = (int32_t)pp_rng_integers(env->rng, 0, SUITS);
@@ -153,7 +153,7 @@ static int step_many(void *shared, const pp_run *run) {
   for (int32_t i = 0; i < run->count; i++) {
     /* a third of all rows are resets */
     if (run->ended[i]) continue;
-    table_of_two *it = pp_run_state(run, i);
+    hand_pair *it = pp_run_state(run, i);
     run->reward[i] = play(it, shared, &run->rngs[i], actions[i], &run->terminated[i]);
     if (row) show(it, row + 3 * i);
   }
@@ -170,7 +170,7 @@ static bool is_hand(const pp_env *env, const hand *it) {
 }
 
 static int check_state(const pp_env *env, const pp_saved *saved) {
-  const table_of_two *it = saved->state;
+  const hand_pair *it = saved->state;
   return is_hand(env, &it->player) && is_hand(env, &it->dealer) &&
                  pp_state_check_range(env, "suit", it->suit, 0, SUITS - 1) &&
                  pp_state_check_range(env, "face", it->face, 0, FACES - 1)
@@ -188,7 +188,7 @@ const pp_env_def pp_env_blackjack_v1 = {
     .reference = "gymnasium 1.4.0 Blackjack-v1",
     .options = options,
     .num_options = NUM_OPTIONS,
-    .state_size = sizeof(table_of_two),
+    .state_size = sizeof(hand_pair),
     .num_fields = 1,
     .fields = fields,
     .action = {.name = "action", .dtype = PP_INT64, .space = PP_DISCRETE, .n = NUM_ACTIONS},

@@ -65,7 +65,7 @@ take = lib.pp_worker_take
 deliver = lib.pp_worker_deliver
 mark = lib.pp_worker_mark
 COMMAND_STEP = lib.PP_COMMAND_STEP
-STEPS = (lib.PP_COMMAND_STEP, lib.PP_COMMAND_ACTION)
+STEPS = (lib.PP_COMMAND_STEP, lib.PP_COMMAND_STEP_PAYLOAD)
 ndarray = np.ndarray
 
 
@@ -180,7 +180,7 @@ class EnvRunner(LaneMemory):
         """Does the turns that were taken; answers a request if there are none."""
         if not count:
             self._answer_request()
-        elif self._takes_all and self._turns.is_whole:
+        elif self._takes_all and self._turns.is_plain_step:
             self._step_all(count)
         elif count == 1 and self._staged is not None and self._commands[0] in STEPS:
             self._step_one(self._staged)

@@ -102,7 +102,7 @@ class WorldsLane(LocalLane):
             return
         self.infos, self.final_infos = {}, {}
         try:
-            if self._turns.is_whole:
+            if self._turns.is_plain_step:
                 self._step_all(count)
             else:
                 self._take_turns(count)

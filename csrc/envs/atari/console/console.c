@@ -256,7 +256,8 @@ static void select_mode(pp_console *c, const pp_cartridge *cart) {
 }
 
 /* Runs a frame with an action of each player. */
-static void play_match(pp_console *c, const pp_cartridge *cart, const uint8_t *actions, bool draw) {
+static void play_multiplayer(pp_console *c, const pp_cartridge *cart, const uint8_t *actions,
+                             bool draw) {
   pp_controls_release(&c->machine);
   for (int i = 0; i < cart->players; i++) {
     pp_controls_apply(&c->machine, cart->hardware, i, actions[i], 1);
@@ -268,17 +269,17 @@ static void play_match(pp_console *c, const pp_cartridge *cart, const uint8_t *a
 
 /* One player after the other plays the start actions, each followed by a frame without an action.
  * ALE does this for two players, however many there are. */
-static void start_match(pp_console *c, const pp_cartridge *cart) {
+static void start_multiplayer(pp_console *c, const pp_cartridge *cart) {
   static const pp_start_action none = {0};
   const pp_start_action *listed = cart->multiplayer->start_actions;
   for (int player = 0; player < 2; player++) {
     uint8_t actions[PP_ATARI_MAX_PLAYERS] = {0};
     for (const pp_start_action *a = listed ? listed : &none; a->frames; a++) {
       actions[player] = (uint8_t)a->action;
-      for (int i = 0; i < a->frames; i++) play_match(c, cart, actions, false);
+      for (int i = 0; i < a->frames; i++) play_multiplayer(c, cart, actions, false);
     }
     actions[player] = 0;
-    play_match(c, cart, actions, false);
+    play_multiplayer(c, cart, actions, false);
   }
 }
 
@@ -295,7 +296,7 @@ void pp_console_reset_game(pp_console *c, const pp_cartridge *cart) {
     unsigned pressed = o->action == PP_START_RESET ? RESET_SWITCH : 0;
     pp_console_idle(c, cart, pressed ? 0 : o->action, pressed, o->frames);
   }
-  if (cart->multiplayer) start_match(c, cart);
+  if (cart->multiplayer) start_multiplayer(c, cart);
 }
 
 size_t pp_console_size(void) {
@@ -387,7 +388,7 @@ void pp_console_act_multiplayer(pp_console *c, const pp_cartridge *cart, const u
     memset(c->scores.reward, 0, sizeof(c->scores.reward));
     return;
   }
-  play_match(c, cart, actions, draw);
+  play_multiplayer(c, cart, actions, draw);
 }
 
 bool pp_console_game_over(const pp_console *c) {

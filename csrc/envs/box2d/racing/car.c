@@ -20,7 +20,7 @@ static const double wheel_places[CAR_WHEELS][2] = {{-55, 80}, {55, 80}, {-55, -8
 /* ------------------------------------------------------------------------------ the bodies -- */
 
 static void *add_body(const box2d_library *library, void *world, double x, double y, double angle) {
-  _Alignas(16) char copy[BOX2D_MOST_DEFINITION];
+  _Alignas(16) char copy[BOX2D_MAX_DEFINITION];
   memcpy(copy, library->car_body, (size_t)library->body_size);
   *box2d_pair(copy, library->body_position) = (box2d_vector){(float)x, (float)y};
   *box2d_number(copy, library->body_angle) = (float)angle;

@@ -50,8 +50,8 @@ void as_register(pp_assembler *as, unsigned opcode, int reg, int with) {
 }
 
 void as_register64(pp_assembler *as, unsigned opcode, int reg, int with) {
-  as_byte(as, 0x48);
-  as_register(as, opcode, reg, with);
+  as_prefix(as, opcode, reg, 0, with, true);
+  as_byte(as, 0xc0u | (unsigned)(reg & 7) << 3 | (unsigned)(with & 7));
 }
 
 static void as_place(pp_assembler *as, int reg, pp_place p) {

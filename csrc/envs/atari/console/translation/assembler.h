@@ -108,7 +108,7 @@ void as_patch(pp_assembler *as, size_t at, size_t target);
 void as_register(pp_assembler *as, unsigned opcode, int reg, int with);
 void as_memory(pp_assembler *as, unsigned opcode, int reg, pp_place p);
 
-/* 64 bits; as_register64 only of the first eight registers */
+/* 64 bits */
 void as_register64(pp_assembler *as, unsigned opcode, int reg, int with);
 void as_memory64(pp_assembler *as, unsigned opcode, int reg, pp_place p);
 
