@@ -1,5 +1,4 @@
-/* Bare loop: calls a pool's environments directly, so that overhead.c can compare with the engine.
- */
+/* Bare loop: calls a pool's environments directly, for overhead.c to compare with the engine. */
 #ifndef PP_BARE_LOOP_H
 #define PP_BARE_LOOP_H
 

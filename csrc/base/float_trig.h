@@ -3,8 +3,7 @@
  * NumPy 1.17 to 2.4 has code of its own for machines with fused multiply-add: Cody-Waite reduction
  * by pi/2 in three parts, then a polynomial. The constants are those of
  * numpy/_core/src/umath/loops_trigonometric. tests/core/test_base_math.py compares millions of
- * values. For float64, NumPy's results are the C library's.
- */
+ * values. For float64, NumPy's results are the C library's. */
 #ifndef PP_BASE_FLOAT_TRIG_H
 #define PP_BASE_FLOAT_TRIG_H
 

@@ -2,8 +2,7 @@
  * workspaces.
  *
  * A thread prefers the object that it used last, so that it stays in one core's caches. So there
- * are as many objects as threads that use them at once.
- */
+ * are as many objects as threads that use them at once. */
 #ifndef PP_BASE_IDLE_H
 #define PP_BASE_IDLE_H
 

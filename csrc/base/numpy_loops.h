@@ -3,8 +3,7 @@
  * NumPy picks the code of exp, arctan2 and others by the processor (with AVX-512, exp differs from
  * libm in 4.6 % of all values). To get the bits of the user's NumPy, the package finds the loops in
  * its ufunc objects and passes their addresses as the internal option "_numpy": the bytes of a
- * pp_numpy_loops. The loops are plain C functions, which need no lock of the interpreter.
- */
+ * pp_numpy_loops. The loops are plain C functions, which need no lock of the interpreter. */
 #ifndef PP_BASE_NUMPY_LOOPS_H
 #define PP_BASE_NUMPY_LOOPS_H
 

@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-/* Returns the largest packed size of so many bytes, which must be fewer than 2^34. */
+/* Returns the largest packed size of `size` bytes, which must be fewer than 2^34. */
 size_t pp_pack_bound(size_t size);
 
 /* Packs into a buffer of pp_pack_bound(size) bytes. Returns the packed size. */

@@ -2,8 +2,7 @@
  *
  * Fewer than 8 numbers are added one after the other. Up to 128 are added in eight lanes, the lanes
  * are added in pairs, and the numbers that remain follow. More are split in two at a multiple of
- * eight. Each sum starts at 0, so none is -0.
- */
+ * eight. Each sum starts at 0, so none is -0. */
 #ifndef PP_BASE_PAIRWISE_SUM_H
 #define PP_BASE_PAIRWISE_SUM_H
 

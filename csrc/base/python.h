@@ -34,9 +34,9 @@ typedef struct pp_python {
   pp_rng *rng;
   const char *file;
   int32_t raised; /* index of the exception's class in the program's table; -1: none */
-  int32_t depth;  /* of calls that may be recursive */
-  char *deepest;  /* where the first of them began on the stack */
-  size_t used;    /* of stack, or of the first chunk */
+  int32_t depth;  /* depth of calls that may be recursive */
+  char *deepest;  /* where the first of these calls began on the stack */
+  size_t used;    /* bytes in use of memory, which is stack or the first chunk */
   size_t size;
   char *memory;
   pp_python_chunk *chunks;

@@ -7,8 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* PyUFuncGenericFunction and the data of the ufunc; parallel_pool/_translator/options.py packs it
- */
+/* PyUFuncGenericFunction and the data of the ufunc, from parallel_pool/_translator/options.py */
 typedef struct numpy_loop {
   void (*loop)(char **arguments, const intptr_t *count, const intptr_t *strides, void *data);
   void *data;

@@ -3,8 +3,7 @@
  * Every function equals its NumPy namesake bit for bit and leaves the generator in the same state
  * (NumPy 1.17 to 2.4; facts from numpy/random: the constants of M. O'Neill's seed_seq and PCG
  * XSL-RR 128/64, D. Lemire's bounded integers). The file needs no library, so an environment
- * outside this repository can use it too.
- */
+ * outside this repository can use it too. */
 #ifndef PP_BASE_RANDOM_H
 #define PP_BASE_RANDOM_H
 

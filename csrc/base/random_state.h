@@ -1,7 +1,7 @@
 /* numpy.random.RandomState: NumPy's older generator, whose numbers never change.
  *
- * Every function equals its NumPy namesake bit for bit and leaves the generator in the same state.
- */
+ * Every function equals its NumPy namesake bit for bit and leaves the generator in the same
+ * state. */
 #ifndef PP_BASE_RANDOM_STATE_H
 #define PP_BASE_RANDOM_STATE_H
 

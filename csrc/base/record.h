@@ -11,7 +11,7 @@
 typedef struct pp_record {
   char *entries;
   size_t entry_size; /* bytes */
-  int64_t count;     /* of entries; -1: there is no episode to play */
+  int64_t count;     /* number of entries; -1: there is no episode to play */
   int64_t room;
 } pp_record;
 
@@ -22,14 +22,14 @@ extern "C" {
 /* Makes an empty record without an episode. On failure there is nothing to free. */
 int pp_record_init(pp_record *record, size_t entry_size, pp_error *error);
 
-/* makes room for so many entries */
+/* makes room for `room` entries in all */
 int pp_record_reserve(pp_record *record, int64_t room, pp_error *error);
 
-/* Refuses a snapshot of so many bytes that is no record. */
+/* Refuses a snapshot of `size` bytes that is no record. */
 int pp_record_refuse(int64_t size, pp_error *error);
 
-/* Refuses a snapshot with a record of so many entries that is in the middle or at the end of an
- * episode, but has none. */
+/* Refuses a snapshot that is in the middle or at the end of an episode (phase), but whose record
+ * has none (count < 0). */
 int pp_record_check(int64_t count, int32_t phase, pp_error *error);
 
 /* Adds an entry, which the caller writes, to an episode. Returns the status: there may be no

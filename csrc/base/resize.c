@@ -90,8 +90,7 @@ static void fill_repeats(const pp_resize *plan, const pp_resize_rows *rows, cons
   }
 }
 
-/* --- shrinking by covered area
- * ------------------------------------------------------------------ */
+/* --------------------------------------------------------------- shrinking by covered area -- */
 
 /* The vertical pass as a list: each output row is the sum of some terms, each a scaled source row
  * times a weight. A term that is not fresh has the source row of the term before it. */
@@ -342,8 +341,7 @@ static void apply_area(const pp_resize *plan, const uint8_t *src, const uint8_t 
   area_generic(plan, &job);
 }
 
-/* --- block means
- * -------------------------------------------------------------------------------- */
+/* ----------------------------------------------------------------------------- block means -- */
 
 static void mean_row(const pp_resize *plan, const uint32_t *columns, uint8_t *dst) {
   int block_w = plan->x.taps;
@@ -378,8 +376,7 @@ static void apply_mean(const pp_resize *plan, const uint8_t *src, const uint8_t 
   }
 }
 
-/* --- two taps in fixed point
- * -------------------------------------------------------------------- */
+/* ----------------------------------------------------------------- two taps in fixed point -- */
 
 static void linear_row(const pp_resize_axis *x, const uint8_t *src, int32_t *dst) {
   for (int d = 0; d < x->dst; d++) {

@@ -1,8 +1,7 @@
 /* NumPy's arithmetic with scalars of any dtype: the result's dtype by NumPy 2's promotion, and its
  * bits. A Python number is weak: it takes the dtype of the other operand (NEP 50).
  *
- * An integer is exact up to 2^53; products wrap in their dtype.
- */
+ * An integer is exact up to 2^53; products wrap in their dtype. */
 #ifndef PP_BASE_SCALAR_H
 #define PP_BASE_SCALAR_H
 

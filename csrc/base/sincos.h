@@ -1,8 +1,7 @@
 /* Sine and cosine of the same angle, with the bits of the C library's sin and cos.
  *
  * NumPy and Python's math module call the sin and cos of the same library.
- * tests/core/test_base_math.py compares all of them.
- */
+ * tests/core/test_base_math.py compares all of them. */
 #ifndef PP_BASE_SINCOS_H
 #define PP_BASE_SINCOS_H
 
@@ -44,8 +43,8 @@ static inline double pp_rounding_doubt(double first, double rest, double rounded
   return rounded + 1.22 * left - rounded;
 }
 
-/* The same for count angles; fast if most of them are small. Vectorized arithmetic computes two
- * thirds of the small ones, and the library the doubtful ones. */
+/* pp_sincos for `count` angles; fast if most of them are small (below 0.25). Vector code computes
+ * about two thirds of the small ones, and the library all others. */
 static inline void pp_sincos_many(const double *__restrict x, double *__restrict sine,
                                   double *__restrict cosine, int32_t count) {
   double doubt[PP_SINCOS_MANY];

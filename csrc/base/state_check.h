@@ -1,8 +1,7 @@
 /* Checks the values of a state that a snapshot would restore; for check_state callbacks.
  *
  * Every check returns whether the value is one that an environment can have; those that take the
- * environment then have written the reason to its error.
- */
+ * environment then have written the reason to its error. */
 #ifndef PP_BASE_STATE_CHECK_H
 #define PP_BASE_STATE_CHECK_H
 

@@ -7,8 +7,7 @@
  *
  *     gcc -std=c11 -O3 -ffp-contract=off -shared -fPIC -I"$INCLUDE" corridor.c -o corridor.so -lm
  *
- * with INCLUDE from parallel_pool.get_include(), and load the library at run time.
- */
+ * with INCLUDE from parallel_pool.get_include(), and load the library at run time. */
 #include <stdlib.h>
 #include <string.h>
 

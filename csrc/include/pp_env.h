@@ -7,8 +7,7 @@
  * The build finds the definition by that line. In C++ (20 or later) the line needs extern "C" in
  * front, because a const has internal linkage there. Compilers of C and C++ and cffi read this
  * header, so it contains only enums and structs. Members that most environments need come first in
- * each struct. A member that is left out is zero, which means: none, or the usual.
- */
+ * each struct. A member that is left out is zero, which means: none, or the usual. */
 #ifndef PP_ENV_H
 #define PP_ENV_H
 
@@ -193,10 +192,10 @@ typedef struct pp_value {
   int64_t i;     /* bool, int */
   double f;      /* float */
   const char *s; /* string (also zero-terminated), bytes */
-  int64_t size;  /* of s */
+  int64_t size;  /* bytes of s */
 
   /* rarely needed */
-  int32_t dtype; /* of f, one of the option's .keeps; 0: a Python float, or the type is the same */
+  int32_t dtype; /* dtype of f, one of .keeps; 0: a Python float, or it makes no difference */
 } pp_value;
 
 /* One constructor or reset option. Its name is the Python keyword. A name that begins with '_' is
@@ -223,7 +222,7 @@ typedef struct pp_option {
   /* bits of the dtypes with which the callbacks do not compute as the reference does: refused. All
    * dtypes in neither are as a Python float. */
   uint32_t refuses;
-  int32_t number_dtype; /* of the default, as pp_value.dtype */
+  int32_t number_dtype; /* dtype of the default, as pp_value.dtype */
 } pp_option;
 
 /* the state of NumPy's PCG64, advanced through csrc/base/random.h */
@@ -255,7 +254,7 @@ typedef struct pp_env {
   int32_t max_episode_steps; /* 0: no limit; may change at the end of a reset */
 
   /* rarely needed */
-  const uint8_t *action_dtype; /* of the action passed to step: see action_dtypes below */
+  const uint8_t *action_dtype; /* dtype of the action passed to step: see action_dtypes below */
   void *cache;                 /* cache_size bytes, zeroed before init */
 } pp_env;
 
@@ -272,7 +271,7 @@ typedef struct pp_reset {
 typedef struct pp_result {
   double *reward; /* num_players values */
   uint8_t terminated;
-  uint8_t truncated; /* by the environment itself; the engine applies the time limit */
+  uint8_t truncated; /* the environment cuts its episode short; the engine applies the time limit */
 
   /* rarely needed */
   bool has_discount; /* false: the discount is 1, or 0 on termination */
@@ -302,7 +301,7 @@ typedef struct pp_run {
   const uint8_t *ended;   /* 1: the episode has ended: see step_many below */
 
   /* rarely needed */
-  int32_t action_dtype;  /* of all actions: see action_dtypes below */
+  int32_t action_dtype;  /* dtype of all actions: see action_dtypes below */
   pp_failures *failures; /* none at the call */
 } pp_run;
 
@@ -310,7 +309,7 @@ typedef struct pp_run {
 typedef struct pp_saved {
   const void *state; /* a copy of the plain state, aligned as env->state; or, if there is a load,
                       * its bytes, which are not aligned */
-  int64_t size;      /* of state in bytes */
+  int64_t size;      /* bytes of state */
   int32_t phase;     /* pp_phase */
 } pp_saved;
 
@@ -344,9 +343,9 @@ typedef struct pp_config {
   /* configure sets it if step_many can't step these environments, as it reads no pp_env.options
    * and a varying option is not in the state */
   bool avoids_runs;
-  /* Bytes for what an environment can compute again from its state, at a fixed distance from it.
-   * They are in no snapshot; the engine zeroes them before init and whenever it restores a state.
-   */
+  /* Bytes of env->cache: data that an environment can compute again from its state. The cache lies
+   * at a fixed distance from the state. It is in no snapshot; the engine zeroes it before init and
+   * whenever it restores a state. */
   size_t cache_size;
   /* What environments of a mixture have of their own; configure of other definitions leaves both
    * zero. task: its name, for messages. num_actions: only the first of the action's n are allowed;
@@ -388,7 +387,7 @@ struct pp_env_def {
   int (*step)(pp_env *env, const void *action, pp_result *result);
 
   /* Writes one row of every field: fields has num_fields pointers, and null means not wanted. A
-   * value that is not written is what the memory held before. Must not change the state. */
+   * value that is left unwritten keeps stale bytes. Must not change the state. */
   int (*observe)(pp_env *env, void *const *fields, bool is_reset);
 
   /* step and observe for several environments; null: one by one. It writes every field that is not
@@ -396,8 +395,9 @@ struct pp_env_def {
    * of them the engine calls depends on how busy the machine is.
    * run->ended marks environments whose episode has ended: they are reset afterwards. The callback
    * may skip them, or step them with the others, but must not fail on their state. The engine
-   * discards their results, and takes back what was drawn from their rngs. It can't take back what
-   * else outlives an episode, as a generator in the state or a count of episodes: leave it alone.
+   * discards their results, and undoes draws from their rngs. It can't undo other changes that
+   * survive a reset (of a generator or an episode counter in the state): do not make them for
+   * environments whose episode has ended.
    * An environment that fails is named with pp_run_fail, and the callback goes on with the others;
    * what it wrote of that one does not count. If it returns a negative status, all fail.
    * A call is for at most 256 environments. Nothing interrupts it or the resets that follow, not
@@ -450,8 +450,8 @@ struct pp_env_def {
   int (*seed)(pp_env *env, const pp_seed *seed);
 
   /* Snapshots of a state that is not plain data; null: the engine copies the state. save returns
-   * the size, and writes so many bytes unless bytes is null. If load fails, a load of what save has
-   * written before follows; without that the environment begins a new episode. */
+   * the size; if bytes is not null, it also writes that many bytes. If load fails, a load of what
+   * save has written before follows; without that the environment begins a new episode. */
   int64_t (*save)(pp_env *env, void *bytes);
   int (*load)(pp_env *env, const void *bytes, int64_t size);
 

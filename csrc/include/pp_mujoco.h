@@ -4,8 +4,8 @@
  *     #define PP_ROBOT_MODEL "robot.xml"
  *     #include "pp_mujoco.h"
  *
- * Any function of MuJoCo may be called: the library is linked with the one that Python has loaded.
- */
+ * Any function of MuJoCo may be called: the library is linked with the one that Python has
+ * loaded. */
 #ifndef PP_MUJOCO_H
 #define PP_MUJOCO_H
 
@@ -26,9 +26,9 @@ typedef struct pp_robot_name {
   int32_t type; /* mjtObj */
   const char *name;
   int32_t id;
-  int32_t place;   /* of a joint in qpos, of a sensor in sensordata; otherwise 0 */
-  int32_t freedom; /* of a joint in qvel; otherwise 0 */
-  int32_t size;    /* of a joint in qpos (by its type), of a sensor in sensordata; otherwise 0 */
+  int32_t place;   /* index of a joint in qpos, or of a sensor in sensordata; otherwise 0 */
+  int32_t freedom; /* index of a joint in qvel; otherwise 0 */
+  int32_t size;    /* numbers of a joint in qpos (by type), a sensor in sensordata; otherwise 0 */
 } pp_robot_name;
 
 /* Made by parallel_pool of the model when it compiles the file: constants such as QPOS_HIP,

@@ -8,8 +8,8 @@
 /* ------------------------------------------------------------------------------- constants -- */
 
 enum {
-  PP_MAX_STAGES = 4,  /* of a picture */
-  PP_MAX_FRAMES = 64, /* of a stack */
+  PP_MAX_STAGES = 4,  /* stages of a picture */
+  PP_MAX_FRAMES = 64, /* frames of a stack */
   PP_MAX_PICTURE_SIDE = 2048
 };
 
@@ -70,11 +70,11 @@ typedef struct pp_draw {
 
 /* How the environments of a pool differ. The pool copies all of it. */
 typedef struct pp_variation {
-  int32_t num_sets;       /* of option values */
+  int32_t num_sets;       /* number of sets of option values */
   const pp_value *values; /* num_sets x num_options; the first num_options are environment 0's */
-  const int32_t *set_of;  /* of each environment */
+  const int32_t *set_of;  /* index of the set of each environment */
   const int32_t *limits;  /* max_episode_steps of each environment, 0: none; null: one for all */
-  const pp_draw *draws;   /* in the order in which they are drawn, each option once */
+  const pp_draw *draws;   /* draws, in the order in which they are made, each option once */
   int32_t num_draws;
 } pp_variation;
 
@@ -123,10 +123,10 @@ typedef struct pp_column {
   int32_t field;    /* index of the environment's field, -1: a column of the engine */
   bool is_final;    /* SAME_STEP: written only in rows whose episode has just ended */
   int32_t dtype;    /* pp_dtype */
-  int32_t ndim;     /* of one row, players included */
+  int32_t ndim;     /* axes of one row, players included */
   int64_t shape[PP_MAX_NDIM + 1];
   int64_t row_bytes;
-  int64_t offset; /* of row 0, from the start of the batch's memory */
+  int64_t offset; /* place of row 0: bytes from the start of the batch's memory */
 } pp_column;
 
 /* what a span of a trace shows */
@@ -213,8 +213,9 @@ int pp_mixture_unite(const pp_env_def *mixture, const pp_value *const *options, 
  * width) or (height, width, colors), or if a stage can't take it. */
 int pp_pictures_describe(const pp_picture_options *options, pp_config *config, pp_error *error);
 
-/* Runs the stages on one picture of height x width pixels with so many colors, 0 for none; out has
- * room for what comes of it. Returns PP_ERR_ARGUMENT if a stage can't take it. */
+/* Runs the stages on one picture of height x width pixels, each of `colors` bytes; colors 0: one
+ * byte, and no axis of colors. out has room for the result. Returns PP_ERR_ARGUMENT if a stage
+ * can't take the picture. */
 int pp_pictures_convert(const pp_picture_options *options, const uint8_t *picture, int32_t height,
                         int32_t width, int32_t colors, uint8_t *out, pp_error *error);
 
@@ -226,8 +227,8 @@ int pp_pictures_convert(const pp_picture_options *options, const uint8_t *pictur
  * address returns null, and nothing has changed.
  *
  * Every function that takes an error also returns PP_ERR_CLOSED after pp_pool_close, PP_ERR_FORKED
- * in a forked child, and PP_ERR_BROKEN after a worker process has written over the pool's memory.
- */
+ * in a forked child, and PP_ERR_BROKEN after a worker process has written over the pool's
+ * memory. */
 
 /* Makes environments and threads, and writes the pool to out (null on failure). values holds one
  * entry per option of def, and is not read if options has a variation. Returns PP_ERR_ARGUMENT,
@@ -273,12 +274,12 @@ int32_t pp_pool_batches(const pp_pool *pool);
  * PP_ERR_STATE if the pool has all its batches. */
 int pp_pool_offer(pp_pool *pool, void *memory, pp_error *error);
 
-/* Allocates the memory of a rollout: so many consecutive batches, in which each column is one
+/* Allocates the memory of a rollout: `batches` consecutive batches, in which each column is one
  * array. Batch i has the rows i * num_envs .. of every array, and as its name the address i times
  * pp_batch_size behind the memory, which stands for it where a function takes the memory of a
  * batch. A column starts at its offset in a batch times the number of batches. Returns null if
  * there is no memory, for more than INT32_MAX rows, or in a pool with worker processes. The caller
- * frees it with pp_batch_free and the size of so many batches. */
+ * frees it with pp_batch_free and `batches` times pp_batch_size. */
 void *pp_rollout_alloc(pp_pool *pool, int32_t batches);
 
 /* Ordered, with threads: replaces the memory of all batches that the pool holds (pp_pool_batches of
@@ -318,9 +319,8 @@ int pp_pool_send_reset(pp_pool *pool, const int32_t *env_ids, int32_t count,
  *
  * Returns the number of rows (> 0). Returns 0 if the batch is not complete after the timeout, or
  * after about 50 ms, so that the caller can handle signals and call again. Returns PP_ERR_ENV if
- * environments failed: the batch is taken nevertheless, and pp_pool_failed returns its rows and
- * the environments. Returns PP_ERR_STATE while another thread receives, or another negative status.
- */
+ * environments failed: the batch is taken nevertheless, and pp_pool_failed returns its rows and the
+ * environments. Returns PP_ERR_STATE while another thread receives, or another negative status. */
 int32_t pp_pool_recv(pp_pool *pool, void *fresh, int64_t timeout, pp_error *error);
 
 /* Unordered: does what pp_pool_recv does, but may take a batch of which at least min_rows rows are
@@ -397,11 +397,11 @@ int pp_pool_set_state(pp_pool *pool, const int32_t *env_ids, int32_t count,
  * the caller, count of them, one for each of the first environments. A state is size bytes: an
  * int64 with the length of a snapshot, the snapshot, and zeros. It starts on a multiple of 8. */
 typedef struct pp_visit {
-  const char *from; /* states that are restored first; null: of a reset */
+  const char *from; /* states that are restored first; null: the visit is a reset */
   char *to;         /* memory for the states afterwards; may be from */
   int64_t size;
-  const uint32_t *seeds; /* num_words for each, the highest first: of the reset, or of the one that
-                          * follows the end of an episode */
+  const uint32_t *seeds; /* the seed of each, num_words words, the highest first: for the reset, or
+                            for the one that follows the end of an episode */
   int32_t num_words;
   int32_t count;
 } pp_visit;
@@ -432,8 +432,8 @@ void pp_snapshot_seal(void *snapshot, int64_t size);
 
 /* Writes the values of an environment's options that are in force, one per option of its
  * definition, and its max_episode_steps (0: none) to limit. Texts last as long as the pool. Returns
- * PP_ERR_STATE while it is in flight, and before its first reset if values are drawn at each reset.
- */
+ * PP_ERR_STATE while it is in flight, and before its first reset if values are drawn at each
+ * reset. */
 int pp_pool_option_values(pp_pool *pool, int32_t env_id, pp_value *values, int32_t *limit,
                           pp_error *error);
 
@@ -478,7 +478,7 @@ int32_t pp_pool_trace_read(pp_pool *pool, int32_t track, pp_span *out, int32_t r
  * memory is the caller's. */
 typedef struct pp_frames {
   void *memory;     /* capacity frames */
-  int64_t capacity; /* at most INT32_MAX, and more than the stacks of two steps have */
+  int64_t capacity; /* frames: at most INT32_MAX, and more than the stacks of two steps have */
   int64_t frame_bytes;
   int64_t count; /* frames stored so far, those included that were overwritten since */
   int32_t *last; /* num_envs x stack: places of the frames of each one's last stack; -1: none */
@@ -511,8 +511,8 @@ enum pp_on_death {
 
 /* bytes of address space that a pool with worker processes may reserve; 0: no limit */
 typedef struct pp_address_space {
-  int64_t parent; /* in the process that makes the pool */
-  int64_t worker; /* in each worker process */
+  int64_t parent; /* bytes in the process that makes the pool */
+  int64_t worker; /* bytes in each worker process */
 } pp_address_space;
 
 /* Makes a pool whose environments live in num_lanes worker processes, which the caller starts. Each

@@ -2,8 +2,7 @@
  *
  * A file of a user's includes pp_mujoco.h, which includes this header after MuJoCo's own. The
  * engine is compiled without MuJoCo's headers and includes only this one, so sizes and offsets of
- * MuJoCo's structs come from the file (pp_robot_layout).
- */
+ * MuJoCo's structs come from the file (pp_robot_layout). */
 #ifndef PP_ROBOT_H
 #define PP_ROBOT_H
 
@@ -26,7 +25,7 @@ enum {
 
 /* one environment in one callback */
 typedef struct pp_robot_sim {
-  const mjModel *model; /* with this environment's own values, if there is a `vary` */
+  const mjModel *model; /* the model, with this environment's own values if there is a `vary` */
   mjData *data;
   void *own;          /* robot->own_size bytes, zeroed when the environment is made */
   const void *action; /* as the definition describes it; null in a reset */
@@ -68,8 +67,7 @@ typedef struct pp_robot {
    * sensor_ and hfield_data, and opt and stat. */
   int (*vary)(const pp_robot_sim *sim, mjModel *model);
 
-  /* Reset. Draws the initial state into data, which mj_resetData has prepared; mj_forward follows.
-   */
+  /* Reset. Draws the initial state into data, between calls of mj_resetData and mj_forward. */
   int (*start)(const pp_robot_sim *sim);
 
   /* Step. Writes data->ctrl, and what else moves the robot (xfrc_applied, mocap_pos). Of data only

@@ -9,9 +9,10 @@
 
 #include "pp_pool.h"
 
-/* Lets programs use a pool of threads, and writes its number. spare: memory from pp_batch_alloc,
- * which from now on takes turns with the memory that the pool holds; it must live as long as that.
- * Returns PP_ERR_ARGUMENT, PP_ERR_MEMORY, or the status of a pool that is closed or forked. */
+/* Lets programs use a pool of threads, and writes its number. spare: a further batch, from
+ * pp_batch_alloc; each receive of a program exchanges it with one of the pool's batches, so it must
+ * live as long as the pool. Returns PP_ERR_ARGUMENT, PP_ERR_MEMORY, or the status of a pool that is
+ * closed or forked. */
 int pp_xla_share(pp_pool *pool, void *spare, int32_t *number, pp_error *error);
 
 /* Ends that: calls of programs are refused from now on. Waits for a call that has begun, which ends

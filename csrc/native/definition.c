@@ -25,9 +25,9 @@ enum { MAX_OPTIONS = 256 /* of either kind: a higher count must be a mistake */ 
 /* the subject of a check: a definition, or an entry of one of its tables */
 typedef struct subject {
   const char *who;   /* the definition's id */
-  const char *table; /* its member; null: the definition itself */
+  const char *table; /* the definition's member; null: the definition itself */
   int32_t at;        /* index of the entry; -1: the member is a single struct */
-  const char *name;  /* of the entry; null: none */
+  const char *name;  /* name of the entry; null: none */
   pp_error *error;
 } subject;
 

@@ -12,7 +12,8 @@
 
 /* --------------------------------------------------------------------------------- checks -- */
 
-/* the option of a draw; of max_episode_steps its range stands in for one */
+/* Returns the option that a draw chooses a value of. max_episode_steps is no option: a stand-in
+ * with its range is returned for it. */
 static pp_option option_of(const pp_env_def *def, const pp_draw *draw) {
   if (draw->option < def->num_options) return def->options[draw->option];
   return (pp_option){

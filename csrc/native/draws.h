@@ -14,9 +14,9 @@ typedef struct pp_draws {
   int32_t count; /* 0: nothing is drawn, and all pointers are null */
   int32_t num_options;
   pp_draw *list;
-  pp_value *choices; /* of all draws, one after another */
-  pp_rng *rngs;      /* of each environment */
-  pp_value *values;  /* num_options of each environment: those that are in force */
+  pp_value *choices; /* choices of all draws, one after another */
+  pp_rng *rngs;      /* generator of each environment */
+  pp_value *values;  /* num_options values of each environment: those that are in force */
 } pp_draws;
 
 /* Checks and copies what a variation draws; until their first reset the environments have the

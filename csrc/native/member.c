@@ -17,14 +17,14 @@ enum { MAX_OPTIONS = 256 /* as definition.c allows */ };
 typedef struct part {
   const pp_member *member;
   const pp_env_def *def;
-  pp_config config;  /* of the task's own definition */
-  pp_value *options; /* in the order of its own options */
+  pp_config config;  /* configuration of the task's own definition */
+  pp_value *options; /* values in the order of its own options */
   uint8_t *varying;  /* null: the options of an environment are those above */
   const pp_spaces *spaces;
   bool is_saved;                   /* the mixture has save and load, whether or not the task has */
-  int32_t place_of[PP_MAX_FIELDS]; /* of each own field, the index among the mixture's */
-  bool is_own[PP_MAX_FIELDS];      /* of each of the mixture's fields */
-  pp_padding padding[PP_MAX_FIELDS]; /* of each own field */
+  int32_t place_of[PP_MAX_FIELDS]; /* index of each own field among the mixture's */
+  bool is_own[PP_MAX_FIELDS];      /* for each field of the mixture: the task has it */
+  pp_padding padding[PP_MAX_FIELDS]; /* padding of each own field */
 } part;
 
 /* an environment as its own definition's callbacks get it */
@@ -33,8 +33,7 @@ typedef struct inner {
   pp_value options[MAX_OPTIONS];
 } inner;
 
-/* ------------------------------------------------------------------------------------ options --
- */
+/* --------------------------------------------------------------------------------- options -- */
 
 /* Puts values of the mixture's options into the order of a task's own. The type of a number is left
  * to those that keep it. */
@@ -82,8 +81,7 @@ static int result_of(const pp_env *env, const char *callback, int status) {
   return status;
 }
 
-/* ---------------------------------------------------------------------------------- configure --
- */
+/* ------------------------------------------------------------------------------- configure -- */
 
 static void release(void *shared) {
   part *self = shared;

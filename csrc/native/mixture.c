@@ -25,7 +25,7 @@ typedef struct mixture {
   pp_member *members;
   pp_option *options;
   pp_option *reset_options;
-  pthread_mutex_t lock; /* of what follows */
+  pthread_mutex_t lock; /* guards what follows */
   spaces_list *spaces;
   int64_t num_spaces;
 } mixture;

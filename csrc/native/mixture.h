@@ -11,8 +11,8 @@ enum { PP_MIXTURE_TASK, PP_MIXTURE_SPACES, PP_MIXTURE_OPTIONS };
 /* one task of a mixture */
 typedef struct pp_member {
   pp_task task;
-  int32_t *option_at; /* of each of its options, the index in the mixture's */
-  int32_t *reset_at;  /* of each of its reset options */
+  int32_t *option_at; /* index of each of its options in the mixture's */
+  int32_t *reset_at;  /* index of each of its reset options */
 } pp_member;
 
 /* Returns the task of this name, null if there is none. */

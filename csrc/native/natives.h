@@ -22,25 +22,25 @@ typedef struct pp_natives {
   pp_pictures pictures;
   bool has_step_many;        /* the definition has it, and it can step these environments */
   bool has_configs;          /* runs must not cross environments whose shared differs */
-  bool has_limits;           /* max_episode_steps differs, or is drawn */
+  bool has_limits;           /* max_episode_steps differs between environments, or is drawn */
   bool keeps_returns;        /* the layout shows them */
-  int32_t max_episode_steps; /* if has_limits is not set */
+  int32_t max_episode_steps; /* the limit of all environments, if has_limits is not set */
   int32_t num_live;          /* environments whose init succeeded */
-  pp_value *reset_options;   /* of the last reset with options */
-  int64_t action_elements;   /* of one environment, all players */
-  int64_t action_bytes;      /* the same in the action's own dtype */
+  pp_value *reset_options;   /* values of the last reset with options */
+  int64_t action_elements;   /* numbers in the action of one environment, all players */
+  int64_t action_bytes;      /* bytes of these in the action's own dtype */
 
   char *states;
   size_t stride;      /* bytes from one state to the next */
   size_t states_size; /* bytes of states */
   pp_env *envs;
   pp_rng *rngs;
-  int32_t *elapsed;       /* steps of the running episode */
-  double *returns;        /* num_players each, kept only if keeps_returns is set */
-  char *actions;          /* in the action's own dtype, whatever else the definition accepts */
-  double *wide;           /* Box actions of other dtypes; null if the definition takes none */
+  int32_t *elapsed; /* steps of the running episode */
+  double *returns;  /* num_players each, kept only if keeps_returns is set */
+  char *actions;    /* actions in the action's own dtype, whatever else the definition accepts */
+  double *wide;     /* Box actions of other dtypes; null if the definition takes none */
   uint8_t *action_dtypes; /* the dtype of the action that the next step takes */
-  int32_t common_dtype;   /* what all action_dtypes are, -1: they differ. Under the pool's lock */
+  int32_t common_dtype; /* the value of all action_dtypes, -1: they differ. Under the pool's lock */
   uint32_t (*seeds)[PP_SEED_WORDS];
   uint8_t *seed_sizes; /* words of the seed that the next reset takes, 0: none */
   char *candidate;     /* see snapshot.c; null until a snapshot is checked. Under the pool's lock */

@@ -84,7 +84,8 @@ static bool has_same_player_names(const pp_config *a, const pp_config *b) {
   return true;
 }
 
-/* returns what two configurations differ in, null: nothing but state and shared */
+/* Returns the name of the first difference between two configurations that users see, null if there
+ * is none. They see neither state nor shared. */
 static const char *difference(const pp_config *a, const pp_config *b) {
   if (a->num_players != b->num_players || !has_same_player_names(a, b)) return "players";
   if (!pp_field_equal(&a->action, &b->action, a->num_players)) return "action";

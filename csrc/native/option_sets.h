@@ -16,14 +16,14 @@ typedef struct pp_own {
  * .varies have one configuration: configure runs once for it. */
 typedef struct pp_option_sets {
   int32_t count;
-  int32_t num_shared; /* configurations */
-  pp_value **values;  /* each a block of pp_values_copy */
-  int32_t *config_of; /* of each set */
-  int32_t *set_of;    /* of each environment; null: all have set 0 */
-  void **shared;      /* of each configuration, what configure made */
+  int32_t num_shared; /* number of configurations */
+  pp_value **values;  /* the values of each set, a block of pp_values_copy */
+  int32_t *config_of; /* index of the configuration of each set */
+  int32_t *set_of;    /* index of the set of each environment; null: all have set 0 */
+  void **shared;      /* what configure made for each configuration */
   uint8_t *varying;   /* pp_config.varying; null: nothing differs */
-  pp_own *own;        /* of each configuration */
-  bool has_own;       /* one of them is not all zero */
+  pp_own *own;        /* pp_own of each configuration */
+  bool has_own;       /* some entry of own is not all zero */
 } pp_option_sets;
 
 /* Copies the values and runs configure; writes the configuration to config, with the largest state

@@ -10,8 +10,8 @@ typedef struct pp_padding {
   size_t line;      /* bytes of a line of the field; the same as wide_line: nothing is padded */
   size_t wide_line; /* bytes of a line of the wider field */
   int32_t num_axes; /* the axes above a line, without rows */
-  int64_t shape[PP_MAX_NDIM];      /* of these axes: lines of the field */
-  int64_t wide_shape[PP_MAX_NDIM]; /* lines of the wider field */
+  int64_t shape[PP_MAX_NDIM];      /* lengths of these axes in the field */
+  int64_t wide_shape[PP_MAX_NDIM]; /* lengths of these axes in the wider field */
 } pp_padding;
 
 /* wide has the axes of field, each at least as long. */

@@ -17,7 +17,7 @@ typedef struct pp_picture_shape {
 typedef struct pp_picture_stages {
   int32_t count;
   int32_t kinds[PP_MAX_STAGES];
-  pp_picture_shape shapes[PP_MAX_STAGES + 1]; /* of the picture, and of what each stage makes */
+  pp_picture_shape shapes[PP_MAX_STAGES + 1]; /* shape of the picture, and of each result */
   pp_resize *plans[PP_MAX_STAGES];            /* null: the stage needs none */
 } pp_picture_stages;
 

@@ -8,11 +8,11 @@
 #include "picture_stages.h"
 
 typedef struct pp_pictures {
-  int32_t num_frames; /* of an environment; 0: observations stay as they are, and all is empty */
+  int32_t num_frames; /* number of frames; 0: observations stay as they are, and all is empty */
   pp_picture_options options;
   pp_picture_stages stages;
   size_t frame_bytes;
-  char *memory; /* of each environment: see pictures.c */
+  char *memory; /* memory of each environment: see pictures.c */
   size_t stride;
   size_t size;
 } pp_pictures;
@@ -22,7 +22,7 @@ typedef struct pp_pictures {
 int pp_pictures_init(pp_pictures *pictures, const pp_picture_options *options, pp_config *config,
                      pp_error *error);
 
-/* Makes the memory of so many environments. Returns PP_OK or PP_ERR_MEMORY. */
+/* Allocates the memory of num_envs environments. Returns PP_OK or PP_ERR_MEMORY. */
 int pp_pictures_make(pp_pictures *pictures, int32_t num_envs);
 
 void pp_pictures_fini(pp_pictures *pictures);

@@ -16,17 +16,17 @@
 enum {
   SNAPSHOT_MAGIC = 0x50504531,
   SNAPSHOT_VERSION = 3,
-  /* plain states of at least so many bytes are packed: they contain pictures, which shrink well */
+  /* plain states from this many bytes on are packed: they contain pictures, which shrink well */
   PACKED_FROM = 4096
 };
 
 /* pp_pack does not take more */
 static const size_t PACKED_BELOW = (size_t)1 << 34;
 
-/* The engine's part of a snapshot; returns, drawn values (pp_draws_save), frames (pp_pictures_save)
- * and the environment's own bytes follow. The checksum covers all bytes after it. identity covers
- * the definition's id and the options, so that a pool accepts only snapshots that it could have
- * made. */
+/* The head of a snapshot. After it come the returns, the drawn values (pp_draws_save), the frames
+ * (pp_pictures_save) and the environment's own bytes. The checksum covers all bytes after itself.
+ * identity covers the definition's id and the options, so that a pool accepts only snapshots that
+ * it could have made. */
 typedef struct snapshot_head {
   uint64_t checksum;
   uint32_t magic;

@@ -105,8 +105,7 @@ static const char *action_difference(const pp_field *a, const pp_field *b) {
 
 /* ---------------------------------------------------------------------------------- uniting -- */
 
-/* Returns the index of an element of `wide` in a field with a smaller shape, -1 if it is not there.
- */
+/* Returns the index that an element of `wide` has in a field with a smaller shape, -1: none. */
 static int64_t place_of(int64_t at, const pp_field *wide, const pp_field *field) {
   int64_t place = 0, step = 1;
   for (int32_t axis = wide->ndim - 1; axis >= 0; axis--) {

@@ -10,7 +10,7 @@
 
 typedef struct pp_spaces {
   int32_t num_fields;
-  pp_field fields[PP_MAX_FIELDS]; /* with names and arrays of their own */
+  pp_field fields[PP_MAX_FIELDS]; /* fields with names and arrays of their own */
   pp_field action;
   int32_t action_mask; /* index of the info that says which actions a row may take, -1: none */
 } pp_spaces;

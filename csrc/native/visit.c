@@ -154,8 +154,7 @@ void pp_pool_leave_visit(pp_pool *pool) {
   }
 }
 
-/* ---------------------------------------------------------------------------- the thread's part --
- */
+/* ----------------------------------------------------------------------- the thread's part -- */
 
 /* Called before the memory of the visit is touched for environments from this one on; returns
  * whether it may be. release follows. */
@@ -326,8 +325,8 @@ static int64_t give_away(pp_natives *natives, int32_t env_id, bool may_touch, pp
   return save(natives, env_id, visits->visit.to + visits->visit.size * env_id, error);
 }
 
-/* The same by way of a copy: no memory of the visit is touched while the environment saves itself.
- */
+/* The same through a copy: the visit's memory stays untouched while the environment saves
+ * itself. */
 static int64_t give_copy_away(pp_natives *natives, int32_t env_id, pp_error *error) {
   pp_visits *visits = natives->visits;
   char *bytes = copy_of(visits, env_id);

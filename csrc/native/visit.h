@@ -23,22 +23,22 @@ typedef struct pp_visits {
    * relaxed, as no thread has an environment then, and the queue that gives it one publishes this
    * too. */
   _Atomic bool is_left;
-  /* Of each environment. Set by the thread that has it, sequentially consistent; cleared with
-   * release, so that the caller, who reads it with acquire at least, frees or reads the memory
-   * after the thread's last access. */
+  /* One flag for each environment. Set by the thread that has the environment, sequentially
+   * consistent; cleared with release, so that the caller, who reads it with acquire at least, frees
+   * or reads the memory after the thread's last access. */
   _Atomic bool *touched;
-  uint64_t identity; /* of all snapshots */
+  uint64_t identity; /* identity of all snapshots */
   char *fresh;       /* a snapshot of an environment that was just made: resets begin with it */
   int64_t fresh_size;
-  uint8_t *stages; /* of each environment; see visit.c */
-  uint64_t *sums;  /* checksum of the snapshot in whose state each environment is, 0: of none */
-  char *scratch;   /* of each environment, for pp_snapshot_restore */
-  size_t stride;   /* of scratch */
-  /* Of each environment, for its state: its save and load callbacks may take any time (they repeat
-   * an episode), in which nothing of the caller's may be touched. Null if it has none, or before
-   * the first visit. */
+  uint8_t *stages; /* stage of each environment; see visit.c */
+  uint64_t *sums;  /* checksum of the snapshot in whose state each environment is, 0: none */
+  char *scratch;   /* memory of each environment for pp_snapshot_restore */
+  size_t stride;   /* bytes from the scratch of one environment to that of the next */
+  /* Copies of the environments' states, on which save and load callbacks work: these may take any
+   * time (they repeat an episode), in which nothing of the caller's may be touched. Null without
+   * such callbacks, and before the first visit. */
   char *copies;
-  int64_t copy_size; /* room of a copy */
+  int64_t copy_size; /* bytes that a copy has room for */
 } pp_visits;
 
 void pp_visits_free(pp_visits *visits);

@@ -12,7 +12,7 @@ typedef struct kind {
   const char *controller;
   int64_t (*v2)(const char *root, const char *folder);
   int64_t (*v1)(const char *root, const char *folder);
-  const char *mounts[2]; /* of version 1, as systemd and the container runtimes mount it */
+  const char *mounts[2]; /* folders of version 1, as systemd and the container runtimes mount it */
 } kind;
 
 static int64_t min_of(int64_t a, int64_t b) {

@@ -30,7 +30,7 @@ void pp_os_pages_free(void *memory, size_t size) {
 #include <sys/syscall.h>
 
 enum {
-  MAX_NODE_IDS = 1024, /* of any kernel (CONFIG_NODES_SHIFT is at most 10) */
+  MAX_NODE_IDS = 1024, /* node ids of any kernel (CONFIG_NODES_SHIFT is at most 10) */
   WORD_BITS = 8 * sizeof(unsigned long)
 };
 

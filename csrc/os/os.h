@@ -74,7 +74,7 @@ int64_t pp_os_fork_waiting(int fd);
 
 /* Checks that dlopen will neither hang nor crash on a file: that it is a regular file, and not a
  * library whose segments reach beyond the file's end. Returns PP_OK, or PP_ERR_ARGUMENT and writes
- * the reason into a buffer of so many bytes. shown: the path as messages show it. */
+ * the reason into a buffer of `bytes` bytes. shown: the path as messages show it. */
 int pp_os_library_check(const char *path, const char *shown, char *reason, size_t bytes);
 
 /* Returns the size in bytes of a library's data object at this address, 0 if it is not data, or -1

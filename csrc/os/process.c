@@ -27,13 +27,13 @@
 #include "os.h"
 #include "pp_env.h"
 
-enum { POLL_NS = 200000000 }; /* between two checks, if the system can't notify */
+enum { POLL_NS = 200000000 }; /* time between two checks, if the system can't notify */
 
 /* the process that is waited for */
 typedef struct watched {
   pid_t pid;
   int fd;         /* becomes readable when it has ended; -1: its pid must be polled */
-  bool is_parent; /* of this process */
+  bool is_parent; /* it is the parent of this process */
 } watched;
 
 /* ----------------------------------------------------------------------------- notification -- */

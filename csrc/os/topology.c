@@ -128,8 +128,7 @@ static void add_node(pp_topology *topology, int32_t id, const int32_t *owner) {
 
 /* -------------------------------------------------------------------------------- topology -- */
 
-/* Most cores that a topology tells; 0 for no limit. Relaxed: the number stands for itself, no other
- * memory is published with it. */
+/* Upper limit of the cores of a topology, 0: none. Relaxed: it publishes nothing else. */
 static _Atomic int32_t core_limit;
 
 void pp_topology_limit(int32_t cores) {

@@ -19,17 +19,17 @@ typedef struct pp_node {
 typedef struct pp_topology {
   int32_t cores; /* threads that may run at once: num_cpus, or fewer under a quota or limit */
   int32_t num_cpus;
-  int32_t num_nodes;           /* at least one */
-  pp_node nodes[PP_MAX_NODES]; /* by ascending id */
-  int32_t cpus[PP_MAX_CPUS];   /* node by node, ascending within a node */
+  int32_t num_nodes;           /* number of nodes, at least one */
+  pp_node nodes[PP_MAX_NODES]; /* nodes by ascending id */
+  int32_t cpus[PP_MAX_CPUS];   /* cpus node by node, ascending within a node */
 } pp_topology;
 
 /* what one lane gets: some threads on one node */
 typedef struct pp_share {
-  int32_t node; /* its id */
+  int32_t node; /* the node's id */
   int32_t num_threads;
   int32_t num_cpus;
-  const int32_t *cpus; /* points into the topology */
+  const int32_t *cpus; /* the node's cpus, inside the topology */
 } pp_share;
 
 /* Reads /proc and /sys of this machine (root null or "/"), or of a made-up machine under the folder

@@ -13,7 +13,7 @@ enum { PP_MAX_PLAYERS = 64 };
  * it over with release and acquire, so entries are not atomic. Worker processes see none of this;
  * their entries are the caller's, under the pool's lock. */
 typedef struct pp_fleet {
-  pp_config config; /* of environment 0; all have the same fields, action and players */
+  pp_config config; /* environment 0's; all have the same fields, action and players */
   int32_t num_envs;
   int32_t num_players;
   int32_t autoreset; /* pp_autoreset */

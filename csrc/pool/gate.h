@@ -60,7 +60,7 @@ bool pp_spin(bool (*may_spin)(void *), bool (*is_done)(void *), void *context, i
  * workers. */
 void pp_spin_awake(int32_t change);
 
-/* Returns whether the awake workers and one thread of the user fit into so many cores: then
+/* Returns whether the awake workers and one thread of the user fit into `cores` cores: then
  * spinning takes no core from another thread. */
 bool pp_spin_allowed(int32_t cores);
 

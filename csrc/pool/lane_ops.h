@@ -41,8 +41,8 @@ typedef struct pp_lane_ops {
   /* Allocates a block. Returns null if there is no memory. */
   void *(*alloc)(pp_pool *pool);
 
-  /* Allocates memory for so many batches of a rollout. Returns null if there is no memory. Null:
-   * the rows of these lanes are always in blocks of their own. */
+  /* Allocates memory for `batches` batches of a rollout. Returns null if there is no memory. The
+   * function is null if the rows of these lanes are always in blocks of their own. */
   void *(*alloc_rollout)(pp_pool *pool, int32_t batches);
 
   /* Returns whether this memory can be a block of the pool. */
@@ -66,8 +66,8 @@ typedef struct pp_lane_ops {
    * consistent, as is_complete. */
   int32_t (*count_written)(const pp_pool *pool, const pp_ring_slot *slot);
 
-  /* After a wait without a result: returns an error if so many rows of the batch can't be written
-   * any more, although enough environments are in flight. */
+  /* Called after a wait without a result. Returns an error if the batch can never reach `rows`
+   * rows, although enough environments are in flight. */
   int (*check_progress)(pp_pool *pool, const pp_ring_slot *slot, int32_t rows, pp_error *error);
 
   /* Marks the environments of a complete or cut batch as idle, lists those that failed in

@@ -20,7 +20,7 @@ bool pp_layout_reserves_name(const char *name, bool is_info) {
   return false;
 }
 
-/* appends a column with so many elements in a row; returns its index */
+/* appends a column with `elements` elements in each row; returns its index */
 static int32_t add_column(pp_layout *layout, const char *name, int32_t dtype, int32_t rows,
                           int64_t elements) {
   pp_column *column = &layout->columns[layout->count];

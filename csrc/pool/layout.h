@@ -9,7 +9,7 @@
 
 enum {
   PP_MAX_COLUMNS = 2 * PP_MAX_FIELDS + 10,
-  PP_ALIGNMENT = 64 /* of each column: a cache line, and enough for any vector load */
+  PP_ALIGNMENT = 64 /* alignment of each column: a cache line, and enough for any vector load */
 };
 
 /* The columns of a batch. Members named like a column hold its index, -1: not asked for. */
@@ -38,13 +38,12 @@ typedef struct pp_layout {
  * infos alone. */
 bool pp_layout_reserves_name(const char *name, bool is_info);
 
-/* Lays out batches of so many rows. Returns PP_OK or PP_ERR_ARGUMENT. */
+/* Lays out batches of `rows` rows. Returns PP_OK or PP_ERR_ARGUMENT. */
 int pp_layout_init(pp_layout *layout, const pp_config *config, const pp_pool_options *options,
                    int32_t rows, pp_error *error);
 
-/* Lays out so many batches in one memory, with the columns that one batch has: each column is an
- * array of the rows of all batches, one batch after another. The size is that of as many batches.
- */
+/* Lays out `batches` batches in one memory, with the columns of the layout `one`: each column is an
+ * array of the rows of all batches, one batch after another. The size is that of all batches. */
 void pp_layout_repeat(pp_layout *layout, const pp_layout *one, int32_t batches);
 
 /* Returns where a row of a column starts. In the header because every row needs it many times. */

@@ -17,8 +17,8 @@
 /* ns after which a call that waits returns, so that its caller can handle signals */
 enum { PP_SLICE_NS = 50000000 };
 
-/* who uses what belongs to the receiving thread: nobody; a thread in recv or step; or, for a
- * moment, the thread that ends a trace */
+/* who owns the receiving thread's members: no thread; a thread in recv or step; or, briefly, the
+ * thread that stops a trace */
 enum { PP_IDLE, PP_RECEIVING, PP_FLUSHING };
 
 struct pp_pool {
@@ -44,8 +44,8 @@ struct pp_pool {
   int32_t last_result;    /* what the last receive returned */
   int32_t *step_ids;      /* buffer for the ids of one step */
 
-  /* Who uses what belongs to the receiving thread. From PP_IDLE it is changed with acquire, and
-   * back with release. */
+  /* A try-lock over the members above and over receiver, below. Taken by compare-and-swap from
+   * PP_IDLE (acquire), released by a store of PP_IDLE (release). */
   _Atomic int32_t receiving;
   /* set by close, read by all calls: sequentially consistent, so that a thread about to sleep sees
    * it */
@@ -53,8 +53,7 @@ struct pp_pool {
   /* No more results can be expected. Set by the thread that detects this, never cleared, and read
    * by all calls. Relaxed: it publishes nothing, and one more call does no harm. */
   _Atomic bool is_broken;
-  /* held while threads that have ended are joined; other threads that close meanwhile wait for it
-   */
+  /* held while ended threads are joined; another thread that closes meanwhile waits for it */
   pthread_mutex_t closing;
 
   /* Held by the thread that sends or takes a batch; guards is_in_flight, num_in_flight, entries,

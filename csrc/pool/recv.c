@@ -254,7 +254,7 @@ static void end(pp_pool *pool, int32_t kind, int64_t start, int32_t rows) {
   atomic_store_explicit(&pool->receiving, PP_IDLE, memory_order_release);
 }
 
-/* after a wait for so many rows without a result */
+/* called after a wait for `rows` rows without a result */
 static int check_wait(pp_pool *pool, pp_ring_slot *slot, int32_t rows, pp_error *error) {
   int status = pp_pool_check(pool, error);
   return status < 0 ? status : pool->ops.check_progress(pool, slot, rows, error);
@@ -293,7 +293,7 @@ static void set_target(pp_pool *pool, pp_ring_slot *slot, int32_t rows) {
   pthread_mutex_unlock(&pool->lock);
 }
 
-/* Waits until the time end (pp_os_now) at most for at least so many rows, and until no more are
+/* Waits until the time end (pp_os_now) at most for at least *min_rows rows, and until no more are
  * being written. Takes them, and returns as take_written does. Writes to *min_rows how many rows it
  * waited for in the end. */
 static int32_t receive_written(pp_pool *pool, pp_ring_slot *slot, void *fresh, int32_t *min_rows,

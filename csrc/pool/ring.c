@@ -17,8 +17,12 @@ static void prepare(pp_ring *ring, pp_ring_slot *slot, void *memory) {
 }
 
 int32_t pp_ring_capacity(int32_t num_envs, int32_t batch_size) {
-  // Rows that are claimed and not received belong to environments in flight, so they span at most
-  // this many blocks. Ordered: one block is open while another is being received.
+  // Unordered: C blocks, for N environments and batches of B rows. Each environment in flight has
+  // at most one row that is not received. Rows are claimed in order: until the oldest block is cut,
+  // all of its B rows are claimed before any row after it. So at most N - B <= (C - 1) * B later
+  // rows are claimed, and these lie in the C - 1 blocks after the oldest. No claim reaches a block
+  // that is not offered yet, nor the one that is offered for a cut and withdrawn when the cut
+  // fails. Ordered: one block is open while another is being received.
   return (num_envs - 1) / batch_size + 1 + (batch_size == num_envs);
 }
 

@@ -13,9 +13,9 @@
  * that nothing the user writes into an array can damage it. On a cache line of its own, which the
  * threads that write rows read and the caller alone writes. */
 typedef struct pp_ring_slot {
-  /* the caller's; this and the next two are written before any row of it can be claimed */
+  /* the caller's memory; this and the next two are written before any row of it can be claimed */
   _Alignas(64) void *memory;
-  const pp_layout *layout; /* of the rows in this memory */
+  const pp_layout *layout; /* layout of the rows in this memory */
   int32_t first_row;       /* the block's first row there: 0, but for the batches of a rollout */
   /* Lanes wake the caller from this number of written rows on: those that make the block complete,
    * INT32_MAX while more may be added, or fewer while the caller waits for fewer. Set by the
@@ -30,7 +30,7 @@ typedef struct pp_ring {
   pp_ring_slot *slots;
   int32_t capacity; /* blocks: enough for all environments in flight */
   /* Unordered: capacity + 1, so that a block can be offered before the oldest one is cut. A cut
-   * block of k rows leaves num_envs - k environments that may claim rows of `capacity` others. */
+   * after k rows leaves num_envs - k environments, whose rows may need `capacity` blocks. */
   int32_t num_slots;
   int32_t batch_size;
   bool is_ordered;
@@ -40,7 +40,7 @@ typedef struct pp_ring {
   int64_t received;             /* blocks received: the next sequence number to receive */
   int64_t filling;              /* ordered: the block that sends fill */
   int32_t filled_rows;          /* ordered: rows of it that sends have used */
-  const pp_layout *layout;      /* of a block with memory of its own; never changes */
+  const pp_layout *layout;      /* layout of a block with memory of its own; never changes */
   pp_rollout rollout;           /* changed only while nothing is in flight */
 } pp_ring;
 
@@ -58,7 +58,8 @@ pp_ring_slot *pp_ring_offer_locked(pp_ring *ring, void *memory);
 /* Ordered: adds rows to the block that sends fill. Returns the place of the first. */
 int32_t pp_ring_append_locked(pp_ring *ring, int32_t count);
 
-/* Takes back the block that was offered last, which no thread can have claimed yet. */
+/* Takes back the block that was offered last, after a cut that failed. None of its rows is claimed:
+ * see pp_ring_capacity. */
 void pp_ring_withdraw_locked(pp_ring *ring);
 
 /* Returns the slot of a place, and writes the row of the slot's memory there. */
@@ -81,9 +82,7 @@ void *pp_ring_held(const pp_ring *ring, int32_t i);
 /* Takes the block that was cut out of the ring. */
 void pp_ring_remove_locked(pp_ring *ring);
 
-/* Takes the complete block that pp_ring_close_locked returned, and offers fresh memory in its
- * place.
- */
+/* Takes the complete block that pp_ring_close_locked returned, and offers fresh memory instead. */
 pp_ring_slot *pp_ring_take_locked(pp_ring *ring, void *fresh);
 
 #endif

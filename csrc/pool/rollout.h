@@ -7,8 +7,8 @@
 /* The memory of the rollout whose batches are being filled. */
 typedef struct pp_rollout {
   char *memory;     /* null: there is none */
-  int32_t batches;  /* for which there is room */
-  pp_layout layout; /* of the rows of all batches together */
+  int32_t batches;  /* number of batches that there is room for */
+  pp_layout layout; /* layout of the rows of all batches together */
 } pp_rollout;
 
 /* Returns the number of the batch that an address names (pp_rollout_alloc), -1: none. */

@@ -82,7 +82,7 @@ void pp_row_put_run(const pp_layout *layout, void *memory, int32_t row, int32_t 
     steps[i] = elapsed[i] = pp_row_next_elapsed(elapsed[i]);
     ids[i] = env_id + i;
   }
-  // a callback may set a flag to any value but 0, and other code relies on 1
+  // callbacks may store any nonzero value as true; later code needs 0 or 1
   for (int32_t i = 0; i < count; i++) terminated[i] = terminated[i] != 0;
   for (int32_t i = 0; i < count; i++) {
     truncated[i] = (truncated[i] != 0) | ((uint32_t)steps[i] >= limit);

@@ -10,7 +10,7 @@
 typedef struct pp_row {
   int32_t env_id;
   int32_t elapsed;       /* steps of the episode */
-  const double *rewards; /* of each player */
+  const double *rewards; /* rewards of each player */
   bool terminated;
   bool truncated;
 } pp_row;

@@ -8,8 +8,8 @@
 #include "pool.h"
 
 enum {
-  /* ns to wait for threads that have yet to record what they have done: if all results have been
-   * received, and if environments are in flight, which may take any time */
+  /* ns that pp_pool_trace_stop waits for spans that threads have yet to record: with nothing in
+   * flight, and with environments in flight, whose steps may take any time */
   STOP_WAIT_NS = 1000000000,
   STOP_WAIT_IN_FLIGHT_NS = 20000000
 };
@@ -27,7 +27,7 @@ static void set_track(pp_pool *pool, int32_t i, pp_track *track) {
 }
 
 static int alloc_tracks(pp_pool *pool, int32_t count) {
-  // there are at most so many, and may be more in a later trace
+  // room for the most tracks that this pool can have: a later trace may have more than this one
   int32_t max_tracks = OTHERS + pool->num_threads;
   if (!pool->tracks) pool->tracks = calloc((size_t)max_tracks, sizeof(pp_track *));
   if (!pool->tracks) return PP_ERR_MEMORY;

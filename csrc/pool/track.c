@@ -4,9 +4,10 @@
 #include "os/os.h"
 
 enum {
-  MERGE_STEP_NS = 2000,  /* ns of a step: such steps are shown together */
-  MERGE_CALL_NS = 20000, /* ns of a call, and of the time between two, that are shown together */
-  MERGE_MAX_NS = 1000000 /* ns of what is shown together */
+  MERGE_STEP_NS = 2000, /* ns: spans of shorter steps are merged */
+  MERGE_CALL_NS =
+      20000, /* ns: spans of shorter calls are merged, if they lie less than this apart */
+  MERGE_MAX_NS = 1000000 /* ns: merged spans are shorter */
 };
 
 /* --------------------------------------------------------------------------------- tracks -- */

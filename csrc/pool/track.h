@@ -27,7 +27,7 @@ typedef struct pp_track {
 /* the numbers of spans that a track has room for: of a thread, and of a worker process */
 enum { PP_TRACK_THREAD = 1 << 16, PP_TRACK_WORKER = 1 << 14 };
 
-/* the bytes of a track of so many spans, which is initialized if they are all zero */
+/* Returns the bytes of a track for `capacity` spans. Zeroed memory is an empty track. */
 static inline size_t pp_track_size(int32_t capacity) {
   return sizeof(pp_track) + sizeof(pp_span) * (size_t)capacity;
 }
@@ -53,7 +53,7 @@ typedef struct pp_recorder {
    * true, relaxed, before it counts rows as done, which publishes it; false with release, after the
    * last span. Loaded with acquire by the thread that ends a trace, of worker threads only. */
   _Atomic bool is_busy;
-  pp_span pending; /* not yet in the track, as the next one may continue it; count 0: none */
+  pp_span pending; /* span not yet in the track, as the next one may continue it; count 0: none */
 } pp_recorder;
 
 /* Returns the track, null if nothing is recorded. */

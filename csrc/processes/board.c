@@ -58,7 +58,7 @@ typedef struct table_offsets {
   int64_t mailboxes, entries, envs, slots, rows_done, rows, actions, saved, size;
 } table_offsets;
 
-/* appends a table of so many bytes and returns its offset */
+/* appends a table of `bytes` bytes and returns its offset */
 static int64_t append(int64_t *end, int64_t bytes) {
   int64_t at = *end;
   *end = (at + bytes + LINE - 1) / LINE * LINE;

@@ -81,8 +81,8 @@ typedef struct pp_mailbox {
    * consistent like tail. */
   _Atomic uint32_t request;
   _Atomic uint32_t answered;
-  pp_message payload; /* of the request, in the shared heap */
-  pp_message reply;   /* in the reply file */
+  pp_message payload; /* bytes of the request, in the shared heap */
+  pp_message reply;   /* bytes of the answer, in the reply file */
   /* 1: the worker has work or spins; 0: it sleeps or has ended. The parent sets it when it pushes,
    * so that no thread starts to spin on the core on which the worker is about to wake; the worker
    * clears it. Relaxed, as it only decides whether there is a core to spin on. */
@@ -106,15 +106,15 @@ typedef struct pp_mailbox {
 
 /* one block of the ring that is being filled */
 typedef struct pp_board_slot {
-  /* The number of rows of which the caller must be told: those that make the block complete,
-   * INT32_MAX while more may be added, or fewer while the caller waits for fewer. Written by the
-   * parent, sequentially consistent: of the thread that sets it and the worker that counts the last
-   * of these rows, at least one sees the other. */
+  /* Workers wake the caller from this number of written rows on: those that make the block
+   * complete, INT32_MAX while sends may add rows, or fewer while the caller waits for fewer.
+   * Written by the parent, sequentially consistent: of the thread that sets it and the worker that
+   * counts the last of these rows, at least one sees the other. */
   _Alignas(64) _Atomic int32_t target;
   int64_t memory; /* offset of the block; written before any row of it can be claimed */
 } pp_board_slot;
 
-/* in place of the owner of a row: neither this row of the block nor a later one can be claimed */
+/* owner value that ends a block early: this row of the block and all later ones are closed */
 #define PP_ROW_CUT UINT32_MAX
 
 /* the numbers that determine the sizes of the tables */
@@ -124,7 +124,7 @@ typedef struct pp_board_shape {
   int32_t batch_size;
   int32_t capacity; /* slots; unordered: one more than the blocks that they hold */
   int32_t is_ordered;
-  int32_t cores; /* of the whole process, to decide whether to spin */
+  int32_t cores; /* cores that the parent may use, to decide whether to spin */
   int64_t action_bytes;
   int64_t reply_reserve; /* bytes of address space for the reply file of each worker */
   int32_t saves_rows;    /* 1: the fields of each environment's last row are saved, too */
@@ -133,14 +133,13 @@ typedef struct pp_board_shape {
 /* What a worker needs to find the tables. Members that are not atomic never change. */
 typedef struct pp_board_head {
   uint64_t magic; /* equal in builds whose tables have the same layout and meaning */
-  int64_t size;   /* of all tables */
+  int64_t size;   /* bytes of all tables */
   pp_board_shape shape;
   pp_layout layout; /* its names are pointers that are valid only in the parent */
   pp_gate caller;   /* where the caller sleeps until a batch is complete */
   /* Unordered: no row before this one is free. Relaxed, a hint: the row's own word decides. */
   _Alignas(64) _Atomic int64_t first_free;
-  /* When the caller sent last, and from which core, -1: unknown. Relaxed, hints for who may spin.
-   */
+  /* when the caller sent last, and from which core, -1: unknown; relaxed, hints for spinning */
   _Alignas(64) _Atomic int64_t sent_at;
   _Atomic int32_t sent_from;
 } pp_board_head;
@@ -150,7 +149,7 @@ typedef struct pp_board {
   pp_board_shape shape; /* copies, in memory that only this process can write to */
   pp_layout layout;
   uint64_t mailbox_size; /* entries in each mailbox, a power of two */
-  int64_t saved_bytes;   /* of all fields of one row; 0: rows are not saved */
+  int64_t saved_bytes;   /* bytes of all fields of one row; 0: rows are not saved */
   char *base;
   pp_board_head *head;
   pp_mailbox *mailboxes;
@@ -177,7 +176,7 @@ int64_t pp_board_size(const pp_board_shape *shape, const pp_layout *layout);
 void pp_board_init(pp_board *board, void *base, const pp_board_shape *shape,
                    const pp_layout *layout);
 
-/* Finds the tables in memory of so many bytes. For a worker. Returns PP_ERR_ABI if the memory holds
+/* Finds the tables in memory of `bytes` bytes. For a worker. Returns PP_ERR_ABI if the memory holds
  * no board of this build. */
 int pp_board_attach(pp_board *board, void *base, int64_t bytes);
 

@@ -10,7 +10,7 @@
 /* --------------------------------------------------------------------------------- waiting -- */
 
 bool pp_processes_is_complete(const pp_pool *pool, const pp_ring_slot *slot) {
-  // relaxed: batch is the parent's copy, whose target the waiting thread has set itself
+  // relaxed: slot is the parent's copy, whose target the waiting thread has set itself
   return pp_board_rows_done(&pool->processes->board, pp_ring_index(&pool->ring, slot)) ==
          atomic_load_explicit(&slot->target, memory_order_relaxed);
 }
@@ -35,7 +35,7 @@ static bool is_idle_locked(pp_pool *pool) {
   return is_idle;
 }
 
-/* Returns whether the batch has enough rows, for a caller that waits for so many. */
+/* Returns whether the batch has the `rows` rows that the caller waits for. */
 static bool has_rows(const pp_pool *pool, const pp_ring_slot *slot, int32_t rows) {
   return pool->ring.is_ordered ? pp_processes_is_complete(pool, slot)
                                : pp_processes_count_written(pool, slot) >= rows;
@@ -81,8 +81,9 @@ static int32_t owner_of(const pp_pool *pool, const pp_ring_slot *slot, int32_t r
   return is_in_flight(pool, named_env) ? named_env : -1;
 }
 
-/* Chooses an environment for a row without an owner: one whose turn is over if possible, else any.
- * At least as many environments are in flight as the batch has rows, so there is one. */
+/* Picks an environment for a row that names none in flight, because its words were overwritten:
+ * preferably one whose turn is over. At least as many environments are in flight as the batch has
+ * rows, so there is one. */
 static int32_t guess_owner(const pp_pool *pool) {
   int32_t guess = -1;
   for (int32_t i = 0; i < pool->fleet.num_envs; i++) {

@@ -19,7 +19,7 @@ typedef struct counted_heap {
 static pthread_mutex_t heaps_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t forget_once = PTHREAD_ONCE_INIT;
 static counted_heap *heaps; /* guarded by the lock */
-/* Relaxed: a thread that has a block got it after its heap was counted. */
+/* Relaxed: a thread that frees a block of a heap received the block after the heap was counted. */
 static _Atomic int32_t num_heaps;
 
 /* Empties the list in a forked child, which must not free blocks of its parent: its copy of the

@@ -15,7 +15,7 @@ typedef struct pp_process_lane {
   int32_t first; /* its environments: first .. first+count-1 */
   int32_t count;
   int32_t reply_fd; /* the reply file, -1: none */
-  char *replies;    /* the same, mapped */
+  char *replies;    /* address of the reply file, which is mapped */
   bool is_dead;     /* under the pool's lock: nothing can be sent to it */
   /* Bytes that the reply file has at least: it can't be made shorter (pp_os_shared_seal). Relaxed,
    * as it only grows, and a thread that reads an old value asks the system. */
@@ -32,8 +32,8 @@ typedef struct pp_process_lane {
 typedef struct pp_process_env {
   int32_t place;             /* ordered: the row that it was sent for */
   bool is_written_by_parent; /* its worker has died, and the parent wrote the row */
-  pp_message payload;        /* for its next turn or the one in flight, in the shared heap */
-  pp_message reply; /* of its last turn, in the reply file; size -1: is_written_by_parent */
+  pp_message payload;        /* bytes for its next turn or the one in flight, in the shared heap */
+  pp_message reply; /* bytes of its last turn, in the reply file; size -1: is_written_by_parent */
 } pp_process_env;
 
 typedef struct pp_processes {
@@ -43,7 +43,7 @@ typedef struct pp_processes {
   int32_t num_lanes;
   int32_t num_dead; /* lanes with is_dead */
   pp_process_env *envs;
-  int32_t *owners;      /* by place; ordered: the environment that was sent for it */
+  int32_t *owners;      /* environment that was sent for each place; ordered pools only */
   bool *is_queued;      /* by lane: room for one send */
   int32_t *slot_counts; /* by slot: room for one worker death */
   int32_t *row_envs;    /* by row: the environments of the batch that is being received */

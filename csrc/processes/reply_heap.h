@@ -16,8 +16,8 @@ typedef struct pp_reply_heap {
   int32_t fd;
   char *base;
   int64_t reserve; /* bytes mapped, whatever the size of the file */
-  int64_t size;    /* of the file */
-  int64_t end;     /* of all blocks that were ever allocated */
+  int64_t size;    /* bytes of the file */
+  int64_t end;     /* end of all blocks that were ever allocated */
   /* the range that holds replies of a former worker, which the parent may still read */
   int64_t unread, unread_end;
   /* offset + 1 of the first free block of each class, 0: none */

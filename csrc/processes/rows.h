@@ -13,8 +13,8 @@ void pp_board_prepare_slot(pp_board *board, int64_t sequence, int64_t memory);
 /* Sets the number of rows of a slot that the caller waits for. */
 void pp_board_set_target(pp_board *board, int32_t slot, int32_t rows);
 
-/* Unordered: cuts the block of this sequence after its first rows, of which so many are written: if
- * no more are claimed, later claims go to the next block. Returns whether it did. */
+/* Unordered: ends block `sequence` after its first `rows` rows, which are written, unless another
+ * row has been claimed. Later claims go to the next block. Returns whether it did. */
 bool pp_board_cut(pp_board *board, int64_t sequence, int32_t rows);
 
 /* Return how many rows of a slot are written, by all workers or by one lane's. */

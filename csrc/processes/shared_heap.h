@@ -20,7 +20,7 @@ typedef struct pp_shared_heap_gap {
 typedef struct pp_shared_heap_class {
   int64_t *offsets;
   int64_t count;
-  int64_t capacity; /* of offsets: never less than total */
+  int64_t capacity; /* room in offsets: never less than total */
   int64_t total;    /* blocks of this class, free or not */
 } pp_shared_heap_class;
 
@@ -46,8 +46,8 @@ typedef struct pp_shared_heap {
   uint32_t fork_generation;
   pthread_mutex_t lock; /* guards all below */
   int64_t page;
-  int64_t first_size; /* of the first block, as rounded up; never changes */
-  int64_t size;       /* of the file */
+  int64_t first_size; /* bytes of the first block, as rounded up; never changes */
+  int64_t size;       /* bytes of the file */
   int64_t used;       /* bytes of allocated blocks, as rounded up */
   pp_shared_heap_gap *gaps;
   int64_t num_gaps;  /* ordered by offset; no two touch */

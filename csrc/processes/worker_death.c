@@ -151,9 +151,9 @@ static void requeue_locked(pp_pool *pool, int32_t lane, int32_t env_id, int32_t 
   pp_processes_push_locked(pool, lane, &entry, 1);
 }
 
-/* Counts the written rows of this lane again, in each slot, as the worker may have died after it
- * marked a row as done and before it counted it. All environments whose row is not yet received are
- * in flight, so none is missed. */
+/* Recomputes the lane's number of written rows in each slot from the states of its environments:
+ * the worker may have died after it marked a row as done and before it counted it. Every
+ * environment whose row is not yet received is in flight, so none is missed. */
 static void recount_locked(pp_pool *pool, int32_t lane) {
   pp_processes *processes = pool->processes;
   const pp_process_lane *worker = &processes->lanes[lane];

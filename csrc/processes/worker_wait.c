@@ -6,8 +6,7 @@
 #include "os/os.h"
 #include "os/topology.h"
 
-/* after so many waits in a row that were longer than a spin, the next is expected to be long, too
- */
+/* after this many waits in a row longer than a spin, a worker spins only on a spare core */
 enum { MAX_LONG_WAITS = 2 };
 
 /* Returns how many cores are left if each awake worker and the caller have one; -2 if two or more

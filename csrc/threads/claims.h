@@ -16,7 +16,7 @@ typedef struct pp_claims_slot {
 
 typedef struct pp_claims {
   const pp_ring *ring;
-  pp_claims_slot *slots; /* as many as the ring's */
+  pp_claims_slot *slots; /* counts of each slot of the ring */
   /* Unordered: rows claimed so far, in the order in which steps finish. Acquire and release: an
    * environment that was sent long ago may claim the first row of a block that was offered after
    * that send; the claim before its own makes the block's memory visible to it. */

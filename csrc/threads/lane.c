@@ -124,7 +124,7 @@ static int32_t take(pp_lane *lane, pp_step_thread *self, int32_t max_envs) {
   return count ? count : take_leftover(lane, self->entries);
 }
 
-/* returns what a chunk is that begins with this entry */
+/* returns the kind of the span (pp_span_kind) that shows a chunk in a trace */
 static int32_t kind_of(const pp_lane *lane, pp_entry first, int32_t count) {
   const pp_fleet *fleet = lane->stepper->natives->fleet;
   int32_t env_id = PP_ENTRY_ENV(first);

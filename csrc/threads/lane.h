@@ -8,16 +8,15 @@
 
 typedef struct pp_lane {
   pp_queue queue;
-  pp_idset named; /* the sender's, under the pool's lock: ids of a send; empty between sends */
+  pp_idset named; /* ids of a send, empty between sends; the sender's, under the pool's lock */
   pp_gate gate;   /* where idle workers sleep */
   pp_cost cost;
   const pp_stepper *stepper;
-  struct pp_thread *workers; /* thread.h */
+  struct pp_thread *workers; /* num_threads; if the caller helps, the last is its stand-in */
   pp_step_thread *caller;    /* null if the caller does not step */
   int32_t num_workers;       /* threads of the lane, without the caller and its stand-in */
   int32_t num_started;       /* workers that were started and not joined */
-  int32_t num_threads; /* threads that take from the queue: workers, and the caller if it helps.
-                          workers has so many; the last, if the caller helps, is its stand-in */
+  int32_t num_threads; /* threads that take from the queue: workers, and the caller if it helps */
   int32_t first_env;   /* owns first_env .. end_env-1 */
   int32_t end_env;
   int32_t node; /* NUMA node */

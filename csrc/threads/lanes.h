@@ -12,7 +12,7 @@ typedef struct pp_threads {
   pp_lane *lanes;
   int32_t num_lanes;
   int32_t num_workers; /* threads of all lanes, without the caller */
-  int32_t home_lane;   /* on the node where the pool was made: the caller helps there first */
+  int32_t home_lane;   /* lane on the node where the pool was made: the caller helps there first */
   bool caller_steps;   /* the caller is one of num_threads */
   /* A thread of the home lane steps in place of the caller, in receives with a timeout. Set by the
    * thread that receives, release, under pool->closing; read by any, acquire. */

@@ -174,8 +174,8 @@ static int32_t restart_ended(const pp_rows *rows) {
   return failed;
 }
 
-/* NEXT_STEP: keeps the generators of the environments that are to be reset, while step_many steps
- * them with the others, which keeps the run in one piece. */
+/* NEXT_STEP: saves the generators of environments whose episode has ended. step_many steps them
+ * too, so that the run stays contiguous; undo_steps restores the generators. */
 static void keep_rngs(const pp_rows *rows, const int32_t *ended, int32_t num_ended, pp_rng *kept) {
   for (int32_t i = 0; i < num_ended; i++) kept[i] = rows->natives->rngs[rows->env_id + ended[i]];
 }

@@ -10,7 +10,7 @@ typedef struct pp_rows {
   pp_natives *natives;
   const pp_layout *layout;
   void *memory;  /* the block */
-  int32_t first; /* row */
+  int32_t first; /* the first of these rows */
   int32_t env_id;
   int32_t count;
 } pp_rows;

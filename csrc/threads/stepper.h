@@ -25,11 +25,11 @@ typedef struct pp_stepper {
 typedef struct pp_step_thread {
   int32_t home;          /* the shard of the lane's queue that this thread takes from first */
   int64_t ended;         /* when the last chunk ended (pp_os_now); 0: the thread has slept since */
-  pp_leftover *leftover; /* of a chunk that was cut short; other threads may take from it */
+  pp_leftover *leftover; /* rest of a chunk that was cut short; other threads may take from it */
   pp_entry entries[PP_MAX_CHUNK]; /* the chunk that it steps */
-  bool is_cut;                    /* it may have left a part of the last chunk */
+  bool is_cut;                    /* the thread may have left a part of its last chunk */
   double *rewards;                /* PP_MAX_CHUNK x num_players */
-  pp_recorder *recorder;          /* of the steps of this thread */
+  pp_recorder *recorder;          /* recorder of the steps of this thread */
   /* What this thread is stepping: a run of environments with place 1, or 0 for nothing. Written by
    * this thread, read by one that closes the pool; relaxed, as it only names them in a message. */
   _Atomic pp_entry stepping;

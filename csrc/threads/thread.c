@@ -6,7 +6,7 @@
 /* what the callbacks of pp_spin need */
 typedef struct waiter {
   pp_lane *lane;
-  uint64_t pushes; /* of the queue, read before it was seen to be empty */
+  uint64_t pushes; /* pushes of the queue, read before it was seen to be empty */
 } waiter;
 
 static bool has_reason_to_wake(void *context) {

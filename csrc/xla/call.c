@@ -269,7 +269,8 @@ static int64_t row_elements(const pp_column *column) {
   return count;
 }
 
-/* what a result of this dtype can take of a column: 8 bytes an element, or 4 of 8 */
+/* returns whether a result of this dtype can receive the column: the same dtype, or 64 bits
+ * narrowed to 32 */
 static bool takes(int result, int32_t column) {
   return dtype_of(result) == column || (result == PP_XLA_F32 && column == PP_FLOAT64) ||
          (result == PP_XLA_S32 && column == PP_INT64);

@@ -67,8 +67,8 @@ int pp_call_ids(pp_call *it, int64_t rows);
 /* Reads seeds, as words of 32 bits and the number of words of each, and the ids. */
 int pp_call_seeds(pp_call *it, const uint32_t **words, const int32_t **sizes);
 
-/* Checks that all results from an index on are columns with so many rows. Before the pool is
- * called, so that nothing has changed if they do not fit. */
+/* Checks that all results from index `first` on are columns with `rows` rows. To be called before
+ * the pool, so that nothing has changed if they do not fit. */
 int pp_call_check_columns(pp_call *it, int64_t first, int64_t rows);
 
 /* Receives until there is a batch or an error, and keeps its memory as the next spare one. status:

@@ -12,14 +12,13 @@
 /* What a handler does on each pool. start comes before the finish of all pools, so that their
  * threads work at the same time; each may be null. */
 typedef struct operation {
-  bool receives; /* batches of the pool's ring */
+  bool receives; /* it takes batches of the pool's ring */
   bool has_columns;
   int (*start)(pp_call *it, bool is_alone);
   int (*finish)(pp_call *it);
 } operation;
 
-/* ----------------------------------------------------------------------------------- one pool --
- */
+/* -------------------------------------------------------------------------------- one pool -- */
 
 static int read_actions(pp_call *it) {
   int64_t rows;
@@ -163,15 +162,14 @@ static void end(pp_call *it, const operation *what) {
   if (it->share) pp_shared_end(it->share, it->status >= 0);
 }
 
-/* ------------------------------------------------------------------------------ several pools --
- */
+/* --------------------------------------------------------------------------- several pools -- */
 
 /* the parts of a call that are for one of several pools */
 typedef struct part {
   pp_call call;
   pp_error error;
   pp_xla_frame frame;
-  pp_xla_buffer *buffers; /* of arguments, then of results */
+  pp_xla_buffer *buffers; /* buffers of arguments, then of results */
   void **items;
 } part;
 
@@ -252,8 +250,7 @@ static int run_several(pp_call *whole, const operation *what, int64_t count) {
   return status;
 }
 
-/* ----------------------------------------------------------------------------------- handlers --
- */
+/* -------------------------------------------------------------------------------- handlers -- */
 
 static int run_one(pp_call *it, const operation *what) {
   begin(it, what, true);

@@ -8,8 +8,8 @@
 typedef void *handler(void *frame);
 
 typedef struct gpu_call {
-  const pp_xla_frame *frame; /* XLA's */
-  pp_xla_frame here;         /* the same with buffers in staging, which the handler gets */
+  const pp_xla_frame *frame; /* XLA's frame */
+  pp_xla_frame here;         /* the frame that the handler gets, with buffers in staging */
   const pp_cuda_driver *cuda;
   void *stream;
   pp_staging *staging;
@@ -18,7 +18,7 @@ typedef struct gpu_call {
 
 /* -------------------------------------------------------------------------------- operands -- */
 
-enum { ALIGNMENT = 64 }; /* of data, as XLA's own on the host */
+enum { ALIGNMENT = 64 }; /* alignment of data, as XLA's own on the host */
 
 static size_t aligned(size_t bytes) {
   return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;

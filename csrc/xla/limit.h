@@ -8,7 +8,7 @@
 
 typedef struct pp_limit {
   int64_t timeout; /* nanoseconds; < 0: there is no limit */
-  int64_t end;     /* when they are over (pp_os_now) */
+  int64_t end;     /* the time when they are over (pp_os_now) */
 } pp_limit;
 
 /* Returns the limit of a call that begins now. */

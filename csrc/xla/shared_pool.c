@@ -9,8 +9,8 @@
 #include "pool/gate.h"
 #include "pool/pool.h"
 
-/* guards all that follows, and the members of shares, but spare and is_late while the share is used
- * or taken */
+/* Guards the list of shares, their members and the two numbers below. While a share is used or
+ * taken, its spare and is_late belong to its user instead. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 /* where threads wait for a call to end; what they wait for is read and written under the lock */
 static pp_gate ended;

@@ -11,11 +11,11 @@ typedef struct pp_shared_pool {
   struct pp_shared_pool *next;
   pp_pool *pool;
   void *spare;  /* memory that the next receive gives to the pool */
-  bool is_late; /* of a visited pool: the batch of a call that has left it is yet to be received */
+  bool is_late; /* a visited pool: the batch of a call that has left it is yet to be received */
   int32_t number;
-  uint32_t calls; /* made by programs, modulo 2**32 */
-  bool is_used;   /* by a call of a program */
-  bool is_taken;  /* by receives outside of programs */
+  uint32_t calls; /* number of calls by programs, modulo 2**32 */
+  bool is_used;   /* a call of a program uses it */
+  bool is_taken;  /* receives outside of programs have it */
   bool is_ending; /* no new call may use it */
 } pp_shared_pool;
 

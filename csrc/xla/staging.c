@@ -6,8 +6,7 @@
 
 #include "pool/error.h"
 
-/* guards all that follows, and is_taken of each; what else it has belongs to the call that took it
- */
+/* guards the list and each is_taken; other members belong to the call that took the staging */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pp_staging *all; /* as many as calls were in progress at once; never freed */
 

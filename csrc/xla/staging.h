@@ -9,14 +9,14 @@
 
 typedef struct pp_staging {
   struct pp_staging *next;
-  void *context; /* of CUDA, in which the event is */
-  void *event;   /* behind the copies from and to this memory */
+  void *context; /* the context of CUDA in which the event is */
+  void *event;   /* an event behind the copies from and to this memory */
   void *memory;
   size_t size;
-  bool is_taken; /* by a call */
+  bool is_taken; /* a call has taken it */
 } pp_staging;
 
-/* Takes one with at least so many bytes for a call, once the GPU has read what the call before has
+/* Takes one with at least `size` bytes for a call, once the GPU has read what the call before has
  * left there. context: CUDA's, which is the current one. Returns PP_OK, PP_ERR_MEMORY, or
  * PP_ERR_SYSTEM if CUDA refuses. */
 int pp_staging_take(const pp_cuda_driver *cuda, void *context, size_t size, pp_staging **out,

@@ -11,19 +11,19 @@
 
 typedef struct visits {
   pp_call call;
-  const char *from; /* states, null: of resets */
+  const char *from; /* states, null: the call is a reset */
   char *to;
-  int64_t size; /* of a state */
+  int64_t size; /* bytes of a state */
   int64_t rows;
-  int64_t action_bytes; /* of a row */
+  int64_t action_bytes; /* bytes of the action of a row */
   const uint32_t *seeds;
   int32_t num_words;
-  int32_t *env_ids; /* 0, 1, 2 ...: of all environments */
+  int32_t *env_ids; /* ids of all environments: 0, 1, 2 ... */
 } visits;
 
 /* -------------------------------------------------------------------------------- operands -- */
 
-/* Returns a buffer of so many axes and this dtype, null if it is another. */
+/* returns the buffer if it has this dtype and `rank` axes, else null */
 static const pp_xla_buffer *expect(const pp_xla_buffer *buffer, int dtype, int64_t rank) {
   return buffer && buffer->dtype == dtype && buffer->rank == rank ? buffer : NULL;
 }

@@ -6,7 +6,8 @@
  *
  * That is a whole program: it runs its tests in order, or only those whose names contain its first
  * argument. It exits with status 1 if a check failed or a test checked nothing. Any thread may make
- * checks. A program with a main of its own defines CHECK_NO_MAIN first. */
+ * checks. A program with a main of its own defines CHECK_NO_MAIN first, and so does a file that
+ * holds only what tests share. */
 #ifndef PP_TESTS_CHECK_H
 #define PP_TESTS_CHECK_H
 
@@ -21,7 +22,8 @@ static struct check_test {
   void (*run)(void);
 } check_tests[CHECK_MAX_TESTS];
 static int check_num_tests;
-static atomic_int check_passed, check_failed;
+/* weak: all files of a program share them */
+__attribute__((weak)) atomic_int check_passed, check_failed;
 
 #define TEST(name)                                                       \
   static void name(void);                                                \

@@ -19,8 +19,7 @@ enum { FUZZ_BYTES = 1 << 15 };
 /* Uses an input. Returns 0. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Writes an example of an input, by its number from 0 on; returns its size, 0: there are no more.
- */
+/* Writes an example of an input, by its number from 0 on. Returns its size, 0: there is none. */
 size_t fuzz_example(int number, uint8_t bytes[FUZZ_BYTES]);
 
 #endif

@@ -3,6 +3,8 @@
  * made. */
 #define _GNU_SOURCE
 #define CHECK_NO_MAIN
+#include <stdlib.h>
+
 #include "fuzz_choices.h"
 #include "wild_tests.h"
 

@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #define CHECK_NO_MAIN
 #include <math.h>
+#include <stdlib.h>
 
 #include "fuzz_choices.h"
 #include "pool_tests.h"

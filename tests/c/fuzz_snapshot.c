@@ -2,6 +2,8 @@
  * restored can be stepped, observed and saved. */
 #define _GNU_SOURCE
 #define CHECK_NO_MAIN
+#include <stdlib.h>
+
 #include "fuzz.h"
 #include "pool_tests.h"
 

@@ -2,6 +2,8 @@
  * express: the handlers answer with an error, or do the call. */
 #define _GNU_SOURCE
 #define CHECK_NO_MAIN
+#include <stdlib.h>
+
 #include "fuzz.h"
 #include "include/pp_xla.h"
 #include "late_driver.h"
@@ -28,8 +30,7 @@ static int64_t take_below(reader *r, int64_t limit) {
   return take(r) % limit;
 }
 
-/* ------------------------------------------------------------------------------------ buffers --
- */
+/* --------------------------------------------------------------------------------- buffers -- */
 
 typedef struct buffers {
   pp_xla_buffer buffer[MOST_BUFFERS];
@@ -93,8 +94,7 @@ static void free_list(const pp_xla_list *list) {
   for (int64_t i = 0; i < list->size; i++) free(((pp_xla_buffer *)list->items[i])->data);
 }
 
-/* ----------------------------------------------------------------------------------- attributes --
- */
+/* ------------------------------------------------------------------------------ attributes -- */
 
 typedef struct attributes {
   pp_xla_text text[MOST_ATTRS], *names[MOST_ATTRS];
@@ -140,8 +140,7 @@ static pp_xla_attrs make_attributes(reader *r, attributes *all) {
       .size = size, .types = all->types, .names = all->names, .items = all->items};
 }
 
-/* --------------------------------------------------------------------------------------- calls --
- */
+/* ----------------------------------------------------------------------------------- calls -- */
 
 static void *create_error(pp_xla_error_args *args) {
   CHECK(args->message != NULL && args->message[0] != '\0');
@@ -240,8 +239,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   return 0;
 }
 
-/* ------------------------------------------------------------------------------------ examples --
- */
+/* -------------------------------------------------------------------------------- examples -- */
 
 /* bytes of which LLVMFuzzerTestOneInput makes a frame */
 typedef struct writer {

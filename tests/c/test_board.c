@@ -405,8 +405,7 @@ TEST(a_probe_wakes_a_sleeper_whose_count_was_overwritten) {
   close_board(&t);
 }
 
-/* ------------------------------------------------------------------------------------- claims --
- */
+/* ---------------------------------------------------------------------------------- claims -- */
 
 /* claims all rows of some blocks one by one, and prepares the slots for the next blocks */
 static void claim_blocks(test_board *t, int64_t blocks) {
@@ -446,8 +445,7 @@ TEST(claims_go_on_when_the_sequence_in_row_words_wraps) {
   }
 }
 
-/* A worker that dies after its claim and before it raises the hint (first_free) leaves a stale one.
- */
+/* A worker that dies between its claim and raising the hint (first_free) leaves a stale hint. */
 TEST(a_stale_hint_leads_to_the_first_free_row) {
   for (int32_t capacity = 1; capacity <= 4; capacity++) {
     for (int32_t back = 1; back <= 20; back++) {

@@ -1,7 +1,9 @@
 /* Branches: workers that fork, and lanes that are given to their copies. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <signal.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "os/os.h"

@@ -185,3 +185,14 @@ def test_planted_defect_is_caught(defect: str, tmp_path: Path) -> None:
     done = c_programs.run(tmp_path / "planted", flavour)
     assert done.returncode != 0
     assert report in done.stdout + done.stderr
+
+
+def test_a_failed_check_in_a_shared_file_is_counted(tmp_path: Path) -> None:
+    tools, shared, test = c_programs.toolchain("plain"), tmp_path / "shared.c", tmp_path / "test.c"
+    head = f'#include "{C_TESTS}/check.h"\nvoid look(void);\n'
+    shared.write_text(f"#define CHECK_NO_MAIN\n{head}void look(void) {{ CHECK_EQ(1 + 1, 3); }}")
+    test.write_text(f"{head}TEST(t) {{ CHECK_EQ(1, 1); look(); }}")
+    tools.run([*tools.cc, *tools.own_flags, test, shared, "-o", tmp_path / "program"])
+    done = c_programs.run(tmp_path / "program", "plain")
+    assert done.returncode == 1
+    assert "1 + 1 is 2, not 3" in done.stdout and "FAILED" in done.stdout

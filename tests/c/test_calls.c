@@ -1,10 +1,12 @@
-/* Wrong arguments, and calls to pools of the wrong kind: each returns an error and changes nothing.
- */
+/* Wrong arguments, and calls to pools of the wrong kind: each only returns an error. */
 #define _GNU_SOURCE
 
 #include <fcntl.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "pool/pool.h"
 #include "process_tests.h"
@@ -329,8 +331,7 @@ TEST(null_arguments_make_no_pool) {
 }
 
 /* Returns the peak memory of this process in bytes; 0 under sanitizers, whose own memory would
- * count.
- */
+ * count. */
 static int64_t peak_memory(void) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   return 0;

@@ -1,6 +1,8 @@
 /* Cost: a chunk is worth the traffic of taking it, leaves work to other threads, and follows the
  * measured cost of steps, in a pool, too. */
 #define _GNU_SOURCE
+#include <unistd.h>
+
 #include "pool_tests.h"
 #include "threads/lane.h"
 #include "threads/lanes.h"

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
+#include <unistd.h>
 
 #include "pool_tests.h"
 #include "threads/lanes.h"

@@ -1,6 +1,5 @@
 /* Mixtures: rows equal those of pools of one task, and wrong tasks, options and actions are
- * refused.
- */
+ * refused. */
 #define _GNU_SOURCE
 #include <stdlib.h>
 

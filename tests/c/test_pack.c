@@ -1,5 +1,4 @@
-/* Packing: any data survives packing, and unpacking damaged data writes nothing outside its memory.
- */
+/* Packing: any data survives packing, and unpacking damaged data stays inside its memory. */
 #include <stdint.h>
 #include <stdlib.h>
 

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/fail.h"
 #include "base/run.h"
@@ -188,8 +189,8 @@ TEST(cheap_unordered_environments_are_stepped_in_runs) {
       shuffle(env_ids, BATCH, round);
       if (!CHECK_EQ(pp_pool_send(c.pool, env_ids, BATCH, zeros, PP_INT64, &c.error), PP_OK)) break;
     }
-#if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__) /* they make steps expensive \
-                                                                     */
+    // sanitizers make steps expensive
+#if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
     CHECK(in_runs > ROUNDS / 4);
 #endif
     for (int32_t i = 0; threads == 1 && i < MANY; i++) {

@@ -2,6 +2,11 @@
  * environment; payloads, replies and requests have any size. */
 #define _GNU_SOURCE
 
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "pool/pool.h"
 #include "process_tests.h"
 #include "processes/lanes.h"

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
+#include <unistd.h>
 
 #include "os/os.h"
 #include "pool/pool.h"

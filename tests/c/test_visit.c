@@ -1,5 +1,7 @@
 /* Visits: states that the caller brings to environments and takes away again. */
 #define _GNU_SOURCE
+#include <stdlib.h>
+
 #include "pool_tests.h"
 
 enum { ENVS = 40, STEPS = 60, WORDS = 2 };

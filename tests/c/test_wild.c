@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 
 #include <errno.h>
+#include <unistd.h>
 
 #include "wild_tests.h"
 
@@ -40,8 +41,7 @@ static void check_fails(wild *x, int32_t env_id, const char *why) {
 
 /* ------------------------------------------------------------------------------- messages -- */
 
-/* Lists messages that no worker can have left in a reply file of this size. Returns their number.
- */
+/* Lists messages that no worker can have left in a reply file of this size; returns how many. */
 static int list_bad_messages(int64_t bytes, pp_message *bad) {
   const pp_message all[] = {{0, bytes + 1},
                             {bytes, 1},

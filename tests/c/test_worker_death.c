@@ -6,6 +6,10 @@
 static void die_at(const char *point);
 #define PP_TEST_DIE(point) die_at(#point)
 
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
 #include "pool/pool.h"
 #include "process_tests.h"
 #include "processes/board.c"
@@ -168,8 +172,7 @@ TEST(another_worker_restarts_environments_wherever_the_first_dies) {
 
 /* ----------------------------------------------------------------------------- resets -- */
 
-/* A reset that the dead worker had not done fails, or waits for the next worker, with its payload.
- */
+/* A reset that the dead worker had not done fails, or waits with its payload for the next one. */
 static void die_at_resets(const death *way, int32_t how) {
   test_pool w = test_pool_open(8, way->is_ordered ? 8 : 4, 2, PP_NEXT_STEP);
   w.chunk = way->chunk;
@@ -386,8 +389,7 @@ TEST(a_request_to_a_dead_worker_goes_to_the_next) {
   test_pool_close(&w);
 }
 
-/* ------------------------------------------------------------------------------- worker deaths --
- */
+/* --------------------------------------------------------------------------- worker deaths -- */
 
 TEST(worker_death_checks_its_arguments) {
   test_pool w = test_pool_open(4, 4, 2, PP_NEXT_STEP);

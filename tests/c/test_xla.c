@@ -2,6 +2,8 @@
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #include "include/pp_xla.h"
 #include "pool_tests.h"
@@ -9,8 +11,7 @@
 
 enum { NUM_ENVS = 5, MAX_COLUMNS = 16, TEXT = 512 };
 
-/* ----------------------------------------------------------------------- XLA's side of a call --
- */
+/* -------------------------------------------------------------------- XLA's side of a call -- */
 
 typedef struct failure {
   int code;
@@ -153,8 +154,7 @@ static int reset(call *it, bool has_seeds) {
   return run(it, pp_xla_reset, false, has_seeds, false);
 }
 
-/* -------------------------------------------------------------------------------------- pools --
- */
+/* ----------------------------------------------------------------------------------- pools -- */
 
 static client open_pool(const char *id, int32_t batch, int32_t threads) {
   client c = make_client(id, NUM_ENVS);
@@ -186,8 +186,7 @@ static void choose(call *it, int64_t game, int64_t t) {
   }
 }
 
-/* -------------------------------------------------------------------------------------- tests --
- */
+/* ----------------------------------------------------------------------------------- tests -- */
 
 TEST(xla_learns_the_version) {
   pp_xla_metadata metadata = {.struct_size = sizeof(metadata), .traits = 9};
@@ -473,8 +472,7 @@ TEST(a_call_that_is_late_loses_nothing) {
   end(&c, number, spare);
 }
 
-/* ------------------------------------------------------------------------------------- visits --
- */
+/* ---------------------------------------------------------------------------------- visits -- */
 
 /* a call that advances states, in memory of its own for each operand, as XLA's */
 typedef struct visit {
@@ -675,8 +673,7 @@ TEST(a_visit_waits_for_its_turn_until_its_limit) {
   free(waits.to);
 }
 
-/* -------------------------------------------------------------------------------------- others --
- */
+/* ---------------------------------------------------------------------------------- others -- */
 
 TEST(pools_of_processes_and_other_memory_are_refused) {
   client c = open_pool("CartPole-v1", NUM_ENVS, 1);
@@ -708,8 +705,7 @@ TEST(while_others_receive_programs_may_send_only) {
   end(&c, number, spare);
 }
 
-/* ------------------------------------------------------------------------------------ threads --
- */
+/* --------------------------------------------------------------------------------- threads -- */
 
 typedef struct player {
   call it;

@@ -2,6 +2,9 @@
  * hold there, too; those of their calls that are done are waited for, as by a program that reads
  * the results. */
 #define _GNU_SOURCE
+#include <stdlib.h>
+#include <unistd.h>
+
 #include "include/pp_xla.h"
 #include "late_driver.h"
 
@@ -136,8 +139,7 @@ static void step_twin(client *c, const program *p) {
   CHECK_EQ(client_step(c, NULL, NUM_ENVS, actions), NUM_ENVS);
 }
 
-/* -------------------------------------------------------------------------------------- tests --
- */
+/* ----------------------------------------------------------------------------------- tests -- */
 
 TEST(a_call_waits_for_its_arguments_and_not_for_its_results) {
   program *p = start_program("CartPole-v1", NULL);

@@ -111,8 +111,7 @@ static void *sleep_on_word(void *arg) {
   return NULL;
 }
 
-/* lets NUM_SLEEPERS threads sleep, spread over num_words words; then sets and wakes each word once
- */
+/* lets NUM_SLEEPERS threads sleep on num_words words; then sets and wakes each word once */
 static void wake_words(int num_words) {
   struct sleepers all = {0};
   struct sleeper_task tasks[NUM_SLEEPERS];

@@ -1,4 +1,7 @@
-"""The style of C that clang-format leaves open: comments, include guards, increments, sizeof."""
+"""The style of C that clang-format leaves open: comments, include guards, increments, sizeof.
+
+In tests/c only the ends of comments are checked.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,15 @@ from pathlib import Path
 
 import pytest
 
-CSRC = Path(__file__).resolve().parents[2] / "csrc"
-FILES = sorted(path for path in CSRC.rglob("*") if path.suffix in (".c", ".h", ".inl", ".def"))
+ROOT = Path(__file__).resolve().parents[2]
+CSRC = ROOT / "csrc"
+
+
+def c_files(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.rglob("*") if path.suffix in (".c", ".h", ".inl", ".def"))
+
+
+FILES = c_files(CSRC)
 
 TEXT = re.compile(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|/\*.*?\*/', re.DOTALL)
 
@@ -31,6 +41,17 @@ def outside_functions(lines: list[str]) -> Iterator[tuple[int, str]]:
             yield number, line
 
 
+def open_ends(source: str) -> list[str]:
+    """Returns comments whose end stands alone, and rulers that are longer than a line."""
+    found = []
+    for number, line in enumerate(source.split("\n"), 1):
+        if line.strip() == "*/":
+            found.append(f"{number}: */ alone on its line: end the line before with it")
+        if re.match(r" *(?:/\*|\*) -{3}", line) and not line.endswith("*/"):
+            found.append(f"{number}: a ruler of two lines: shorten it")
+    return found
+
+
 def faults(path: Path, source: str) -> list[str]:
     """Returns what is not the house's style in a file: the line, and what to write."""
     lines = without_texts(source).split("\n")
@@ -39,6 +60,7 @@ def faults(path: Path, source: str) -> list[str]:
         for number, line in outside_functions(lines)
         if "//" in line and "clang-format" not in line
     ]
+    found += open_ends(source)
     if not source.startswith("/* "):
         found.append("1: no comment at the start that says what the file is for")
     if path.suffix == ".h":
@@ -63,6 +85,12 @@ def test_a_file_has_the_house_style(path: Path) -> None:
     assert faults(path, path.read_text()) == []
 
 
+def test_comments_of_tests_end_on_their_last_line() -> None:
+    files = {path.name: open_ends(path.read_text()) for path in c_files(ROOT / "tests" / "c")}
+    assert files
+    assert {name: found for name, found in files.items() if found} == {}
+
+
 @pytest.mark.parametrize(
     ("source", "words"),
     [
@@ -73,6 +101,9 @@ def test_a_file_has_the_house_style(path: Path) -> None:
         ("/* F */\nint f(int i) {\n  for (; i < 3; ++i) g();\n}\n", "3: write i++"),
         ("/* F */\nint f(int i) {\n  return sizeof i;\n}\n", "3: write sizeof(x)"),
         ("#include <a.h>\n", "1: no comment at the start"),
+        ("/* F\n *\n * G\n */\nint a;\n", "4: */ alone on its line"),
+        ("/* F */\nint f(void) {\n  /* a\n   */\n  return 1;\n}\n", "4: */ alone on its line"),
+        ("/* F */\n/* --- a\n * ------ */\n", "2: a ruler of two lines"),
     ],
 )
 def test_other_styles_are_found(source: str, words: str) -> None:

@@ -3,6 +3,10 @@
 The engine's objects are those of build_ffi.py: plain programs run the code that ships, the others
 what the stages of .ci/stages.py run under the same sanitizers. The programs are in build/c-tests.
 
+A test may include a .c file of the engine, to reach its static functions or to compile it with
+macros of its own (the points at which workers are killed). The program then has that file's
+functions from the test, and not from the engine's archive.
+
 With CC naming a compiler for another processor, and PP_RUNNER the emulator that runs its programs,
 they are tested on that (.ci/stages.py does).
 """
@@ -28,6 +32,8 @@ BUILDS = {
     "tsan": {"PP_SANITIZE": "thread"},
     "asan": {"PP_SANITIZE": "address,undefined"},
 }
+# functions that several tests call
+SHARED = sorted(C_TESTS.glob("*_tests.c"))
 # functions that tests replace
 WRAPPED = {
     # counts allocations
@@ -61,7 +67,10 @@ def toolchain(flavour: str) -> build_ffi.Toolchain:
 
 @functools.cache
 def engine(flavour: str) -> Path:
-    """Brings the engine up to date: an archive, so that a test links only what it uses."""
+    """Brings the engine, and what tests share, up to date.
+
+    They are an archive, so that a test links only what it uses.
+    """
     # Turns off pytest's faulthandler_timeout, which is for tests that hang. On a busy machine the
     # first build of all environments may take minutes. pytest sets it again for each test, and
     # run() has a timeout of its own.
@@ -69,7 +78,8 @@ def engine(flavour: str) -> Path:
     tools = toolchain(flavour)
     archive = tools.folder / "engine.a"
     with tools.locked():
-        objects = tools.compile_engine()
+        shared = [tools.compile(source, tools.own_flags) for source in SHARED]
+        objects = [*shared, *tools.compile_engine()]
         build_ffi.write_if_changed(archive.with_suffix(".txt"), "\n".join(map(str, objects)))
         if is_older(archive, *objects, archive.with_suffix(".txt")):
             # made anew, as ar would keep deleted files

@@ -6,8 +6,7 @@
  * One world serves all episodes of an environment, as in Gymnasium. When its bodies are destroyed,
  * one trace of them is left that later results depend on: the order in which the tree of fixtures
  * hands out its nodes. So a snapshot holds that order at the beginning of the episode, its random
- * generator and its actions.
- */
+ * generator and its actions. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -394,8 +393,7 @@ static element element_of(const pp_env *env, const void *action, int i) {
   return (element){value, dtype};
 }
 
-/* ---------------------------------------------------------------------- the engine's callbacks --
- */
+/* ------------------------------------------------------------------ the engine's callbacks -- */
 
 static int init(pp_env *env) {
   const rules *shared = env->shared;

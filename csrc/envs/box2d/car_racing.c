@@ -4,8 +4,7 @@
  * user's own Box2D and the picture that the user's own pygame draws: racing/view.c draws what
  * counts of it. The picture is drawn when an observation is wanted, from the state.
  *
- * One world serves all episodes of an environment, as in Gymnasium: world.h.
- */
+ * One world serves all episodes of an environment, as in Gymnasium: world.h. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -360,8 +359,7 @@ static car_controls read_key(const void *action) {
   return wanted[*(const int64_t *)action];
 }
 
-/* ---------------------------------------------------------------------- the engine's callbacks --
- */
+/* ------------------------------------------------------------------ the engine's callbacks -- */
 
 static int init(pp_env *env) {
   const rules *shared = env->shared;

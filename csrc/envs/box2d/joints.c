@@ -4,8 +4,7 @@
  * constraint, solved by an impulse (E. Catto, "Iterative Dynamics with Temporal Coherence", GDC
  * 2005; "Modeling and Solving Constraints", GDC 2009): the impulse is the relative velocity times
  * an effective mass. The sum of impulses over all rounds is clamped, not each of them. A joint at
- * its limit solves point and angle together, unless the torque would pull towards the limit.
- */
+ * its limit solves point and angle together, unless the torque would pull towards the limit. */
 #include "joints.h"
 
 #include <string.h>
@@ -148,7 +147,9 @@ static void solve_pair(box2d_joint *first, box2d_joint *second, motion *velociti
   *second = other;
 }
 
-/* all rounds of all joints */
+/* All rounds of all joints. They must be in one island, because Box2D begins and solves one island
+ * after another. They are: joints connect the hull of a lander, a walker or a car with all other
+ * bodies that have joints. */
 static void solve_all(box2d_joints *joints, motion *velocities) {
   box2d_joint **order = joints->order;
 
@@ -163,8 +164,7 @@ static void solve_all(box2d_joints *joints, motion *velocities) {
   }
 }
 
-/* ------------------------------------------------------------------ Box2D's virtual functions --
- */
+/* --------------------------------------------------------------- Box2D's virtual functions -- */
 
 static box2d_joint *joint_of(void *joint) {
   void **table;
@@ -229,7 +229,8 @@ static void begin(void *joint, const void *data) {
   prepare(it);
 }
 
-/* SolveVelocityConstraints: one round. Without contacts, the first call does all rounds. */
+/* SolveVelocityConstraints: one round. Without contacts, the first call does all rounds of all
+ * joints, which are in one island (see solve_all). */
 static void solve_round(void *joint, const void *data) {
   box2d_joint *it = joint_of(joint);
   box2d_joints *joints = it->of;

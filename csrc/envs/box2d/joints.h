@@ -3,8 +3,7 @@
  * Gymnasium asks for 180 rounds in each step, which take most of its time. The arithmetic is that
  * of Box2D, operation by operation, so results have the same bits. It is faster because what stays
  * the same in all rounds of a step is computed once, and because bodies without contacts are solved
- * in one call, with their velocities in registers.
- */
+ * in one call, with their velocities in registers. */
 #ifndef PP_ENVS_BOX2D_JOINTS_H
 #define PP_ENVS_BOX2D_JOINTS_H
 
@@ -23,24 +22,24 @@ typedef struct box2d_joint {
   struct box2d_joints *of;
   void *joint;
   int32_t limit_state;
-  int32_t index_a, index_b;                   /* of the bodies among the velocities */
-  box2d_vector arm_a, arm_b;                  /* from the centers of mass to the joint */
-  float mass_a, mass_b, inertia_a, inertia_b; /* inverse */
-  float matrix[9]; /* from an impulse (x, y, torque) to the change of relative velocity; columns */
-  float inverse_2, inverse_3; /* of the determinants of its 2 x 2 part and of the whole */
-  float cross[3];             /* of its second and third columns */
+  int32_t index_a, index_b;                   /* indices of the bodies among the velocities */
+  box2d_vector arm_a, arm_b;                  /* vectors from the centers of mass to the joint */
+  float mass_a, mass_b, inertia_a, inertia_b; /* inverse masses and moments of inertia */
+  float matrix[9]; /* maps an impulse (x, y, torque) to the change of relative velocity; columns */
+  float inverse_2, inverse_3; /* inverse determinants of its 2 x 2 part and of the whole */
+  float cross[3];             /* cross product of its second and third columns */
   float motor_mass, motor_speed, max_motor_impulse;
-  float impulse[3], motor_impulse; /* so far */
+  float impulse[3], motor_impulse; /* sums over the rounds so far */
 } box2d_joint;
 
 typedef struct box2d_joints {
   const box2d_library *library;
   box2d_joint joints[BOX2D_MAX_JOINTS];
   int32_t count;
-  /* in the order in which Box2D solves them, as far as it has begun in this step */
+  /* the joints that Box2D has begun in this step, in the order in which it solves them */
   box2d_joint *order[BOX2D_MAX_JOINTS];
   int32_t num_begun;
-  bool is_solved;       /* all rounds of this step are done */
+  bool is_solved;       /* all rounds of this step are done, of the only island with joints */
   int32_t num_touching; /* contacts of the world that touch: the listener counts them */
 } box2d_joints;
 

@@ -3,8 +3,7 @@
  *
  * The build reads no Box2D header. Instead parallel_pool/_families/box2d.py passes the option
  * _link, an array of 64-bit numbers: addresses, sizes in bytes, and offsets in bytes. It finds them
- * in the user's own Box2D and proves them before it makes the first pool.
- */
+ * in the user's own Box2D and proves them before it makes the first pool. */
 #ifndef PP_ENVS_BOX2D_LIBRARY_H
 #define PP_ENVS_BOX2D_LIBRARY_H
 
@@ -33,8 +32,7 @@ enum {
   BOX2D_FPS = 50
 };
 
-/* Each member has 64 bits. parallel_pool/_families/box2d.py has the same names in the same order.
- */
+/* Each member has 64 bits. parallel_pool/_families/box2d.py has the same names in this order. */
 typedef struct box2d_library {
   /* functions of b2World, b2Body and b2EdgeShape; the first argument is the object */
   void (*world_init)(void *world, const box2d_vector *gravity);

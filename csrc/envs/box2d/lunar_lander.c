@@ -5,8 +5,7 @@
  * in the same order. Python computes in float64, and each call of Box2D rounds to float32.
  *
  * An episode begins in a new world. So its random generator and its actions determine it, and they
- * are what a snapshot holds: Box2D's objects can't be copied.
- */
+ * are what a snapshot holds: Box2D's objects can't be copied. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -85,8 +84,8 @@ typedef struct rules {
 } rules;
 
 /* A snapshot consists of the actions and this, so that readers know where it is: at the end.
- * num_actions is -1 before the first episode. parallel_pool/_families/box2d_renderer.py reads it.
- */
+ * num_actions is -1 before the first episode. parallel_pool/_families/box2d_renderer.py reads
+ * it. */
 typedef struct snapshot_end {
   pp_rng first_rng;
   int64_t num_actions;

@@ -1,8 +1,8 @@
 /* BipedalWalker's ground: edges of grass, and in its hardcore version pits, stumps and stairs.
  *
  * Equals _generate_terrain and _generate_clouds of gymnasium 1.4.0 (envs/box2d/bipedal_walker.py):
- * the same draws, and the same arithmetic in float64, which each call of Box2D rounds to float32.
- */
+ * the same draws, and the same arithmetic in float64, which each call of Box2D rounds to
+ * float32. */
 #include "terrain.h"
 
 #include "base/random.h"
@@ -11,7 +11,7 @@ enum { CLOUDS = TERRAIN_LENGTH / 20, DRAWS_OF_CLOUD = 11 };
 
 typedef enum kind { GRASS, STUMP, STAIRS, PIT, NUM_KINDS } kind;
 
-/* the point of the surface that is made, and the obstacle in which it is */
+/* a cursor: the point of the surface that is generated next, and the obstacle that it is part of */
 typedef struct terrain_cursor {
   kind kind;
   bool begins;  /* it is the first point of this kind */

@@ -16,8 +16,7 @@ enum {
   TERRAIN_LENGTH = 200, /* points of the surface */
   TERRAIN_GRASS = 10,
   TERRAIN_START = 20, /* points of flat ground at the beginning */
-  /* An obstacle has at most four parts, and the next one begins six points later at the earliest.
-   */
+  /* An obstacle has at most four parts, and the next one begins at least six points later. */
   TERRAIN_MOST_BODIES = TERRAIN_LENGTH + 4 * (TERRAIN_LENGTH / 6 + 1)
 };
 

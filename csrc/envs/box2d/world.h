@@ -1,8 +1,7 @@
 /* A world that serves all episodes of an environment, as in Gymnasium.
  *
  * When its bodies are destroyed, one trace of them is left that later results depend on: the order
- * in which the tree of fixtures hands out its nodes. So snapshots hold that order.
- */
+ * in which the tree of fixtures hands out its nodes. So snapshots hold that order. */
 #ifndef PP_ENVS_BOX2D_WORLD_H
 #define PP_ENVS_BOX2D_WORLD_H
 

@@ -1,6 +1,5 @@
 /* classic/connect_four_v3: four in a line on a grid of seven columns, in which pieces fall. Equals
- * PettingZoo 1.27.0.
- */
+ * PettingZoo 1.27.0. */
 #include "grid.h"
 
 enum { HEIGHT = 6, WIDTH = 7, LENGTH = 4 };

@@ -2,8 +2,7 @@
  *
  * Every game of this kind equals the `env()` of PettingZoo 1.27.0, which ends a game at an illegal
  * move. A step is the move of one player; `live` says whose, and the other's action does not count.
- * A game's file says where a piece lands and what wins; grid.c does the rest.
- */
+ * A game's file says where a piece lands and what wins; grid.c does the rest. */
 #ifndef PP_ENVS_CLASSIC_GRID_H
 #define PP_ENVS_CLASSIC_GRID_H
 
@@ -32,8 +31,7 @@ typedef struct grid_rules {
   bool (*wins)(const uint8_t *cells, int32_t last);
 } grid_rules;
 
-/* what a player sees of `height` x `width` cells: its own pieces and the other's, and legal moves
- */
+/* what a player sees of `height` x `width` cells: its own and the other's pieces, legal moves */
 #define GRID_FIELDS(height, width, moves)                                                    \
   {.name = "observation",                                                                    \
    .dtype = PP_INT8,                                                                         \

@@ -1,7 +1,6 @@
 /* classic/rps_v2: rock, paper, scissors, with any odd number of hands.
  *
- * Equals the `parallel_env()` of PettingZoo 1.27.0: both players choose in the same step.
- */
+ * Equals the `parallel_env()` of PettingZoo 1.27.0: both players choose in the same step. */
 #include <string.h>
 
 #include "base/fail.h"

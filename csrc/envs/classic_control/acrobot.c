@@ -4,8 +4,7 @@
  * 0.2 s in float64, in the same order of operations. Gymnasium's state is float32 after a reset, so
  * the first observation of an episode contains NumPy's float32 sines. Model: R. Sutton,
  * "Generalization in reinforcement learning: successful examples using sparse coarse coding", 1996,
- * with the equations of Sutton and Barto's book, which Gymnasium uses by default.
- */
+ * with the equations of Sutton and Barto's book, which Gymnasium uses by default. */
 #include <float.h>
 #include <math.h>
 

@@ -6,8 +6,7 @@
  *
  * Gymnasium keeps the masses, the length, and so on in attributes; here they are options. As long
  * as they are Gymnasium's, they are constants of the compiler. Otherwise each environment has its
- * own in its state.
- */
+ * own in its state. */
 #include <float.h>
 #include <math.h>
 #include <stdbool.h>

@@ -1,8 +1,8 @@
 /* MountainCar-v0: rock a weak car out of a valley by pushing left, right or not at all.
  *
  * Equals gymnasium 1.4.0 (envs/classic_control/mountain_car.py) bit for bit: float64 dynamics,
- * float32 observation. Model: A. Moore, "Efficient memory-based learning for robot control", 1990.
- */
+ * float32 observation. Model: A. Moore, "Efficient memory-based learning for robot control",
+ * 1990. */
 #include "base/run.h"
 #include "valley.h"
 

@@ -5,8 +5,7 @@
  * is float64 after a reset and float32 after a step. NumPy 2 converts a Python float to the
  * precision of the other operand (NEP 50). So the first step of an episode is computed in float64,
  * and all others in float32, unless the action is a NumPy float64. A value that was clipped to a
- * Python float stays in float64 until it is combined with a float32.
- */
+ * Python float stays in float64 until it is combined with a float32. */
 #include "base/run.h"
 #include "base/scalar.h"
 #include "base/square.h"

@@ -2,8 +2,7 @@
  *
  * Equals gymnasium 1.4.0 (envs/classic_control/pendulum.py) bit for bit: float64 dynamics, the
  * torque in the action's dtype (NumPy 2 keeps a float32 times a Python float in float32, NEP 50),
- * squares by the C library's pow, as NumPy computes `** 2` of a scalar.
- */
+ * squares by the C library's pow, as NumPy computes `** 2` of a scalar. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>

@@ -20,7 +20,7 @@ typedef struct mg_bonuses {
 /* Reads names with commas between them, each at most once. */
 int mg_bonuses_read(const char *names, double scale, mg_bonuses *out, pp_error *error);
 
-/* Returns the bytes of an environment's counts in a grid of so many cells. */
+/* Returns the bytes of an environment's counts in a grid of `cells` cells. */
 size_t mg_bonuses_bytes(const mg_bonuses *bonuses, int32_t cells);
 
 /* Counts the step that has led to a world, and returns its reward with the bonuses. counts:

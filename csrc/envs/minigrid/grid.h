@@ -1,7 +1,6 @@
 /* The grid of MiniGrid's worlds: objects in cells, and how a level puts them there.
  *
- * Every file of this family equals minigrid 3.2.0 bit by bit: the same draws in the same order.
- */
+ * Every file of this family equals minigrid 3.2.0 bit by bit: the same draws in the same order. */
 #ifndef PP_ENVS_MINIGRID_GRID_H
 #define PP_ENVS_MINIGRID_GRID_H
 

@@ -80,7 +80,7 @@ static void write_symbolic(const mg_world *world, int64_t *out) {
 
 /* -------------------------------------------------------------------------------- pictures -- */
 
-/* Copies a tile to its place in a picture of so many columns of tiles. */
+/* Copies a tile to its place in a picture of `columns` columns of tiles. */
 static void put_tile(const mg_image *image, mg_cell cell, int32_t agent, bool is_lit,
                      int32_t column, int32_t row, int32_t columns, uint8_t *out) {
   size_t line = (size_t)image->tile_size * 3, stride = line * (size_t)columns;

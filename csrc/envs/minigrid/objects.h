@@ -13,7 +13,7 @@ typedef struct mg_objects {
   mg_point places[MG_MOST_OBJECTS];
 } mg_objects;
 
-/* Draws so many different keys, balls and boxes, and places them; if they are apart, none is beside
+/* Draws `count` different keys, balls and boxes, and places them; if they are apart, none is beside
  * another. */
 void mg_scatter(mg_world *world, int32_t count, bool are_apart, mg_objects *objects);
 

@@ -32,7 +32,7 @@ typedef struct mg_new_door {
 
 /* Refuses more rooms than there is room for; PP_OK if there are not. */
 int mg_check_rooms(int64_t rows, int64_t columns, pp_error *error);
-/* the width or height of so many rooms */
+/* the width or height of `count` rooms */
 int32_t mg_rooms_side(int32_t size, int32_t count);
 
 /* Makes the walls and draws where doors will be; the agent is in the middle. */

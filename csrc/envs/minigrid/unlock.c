@@ -1,5 +1,4 @@
-/* MiniGrid-Unlock, -UnlockPickup, -BlockedUnlockPickup: two rooms with a locked door between them.
- */
+/* MiniGrid-Unlock, -UnlockPickup, -BlockedUnlockPickup: two rooms and a locked door between. */
 #include "level.h"
 #include "rooms.h"
 

@@ -23,7 +23,7 @@ static mg_point corner_of(const mg_state *state, int32_t size) {
   return at;
 }
 
-/* Sets where cells of the view are in a window whose rows have so many cells. */
+/* Sets where cells of the view are in a window whose rows have `pitch` cells. */
 static void orient(mg_view *view, int32_t direction, int32_t pitch) {
   int32_t last = view->size - 1;
   mg_point across = right[direction], down = {-ahead[direction].x, -ahead[direction].y};
@@ -135,8 +135,7 @@ static void clear_others(uint64_t set, mg_view *view) {
   }
 }
 
-/* ------------------------------------------------------------------------------ larger windows --
- */
+/* -------------------------------------------------------------------------- larger windows -- */
 
 static inline bool is_opaque(mg_cell cell) {
   return (cell.kind == MG_WALL) | ((cell.kind == MG_DOOR) & (cell.state != MG_OPEN));
@@ -163,8 +162,7 @@ static void clear_unseen(mg_view *view) {
   }
 }
 
-/* -------------------------------------------------------------------------------------- light --
- */
+/* ----------------------------------------------------------------------------------- light -- */
 
 /* Returns the cells from which light goes on in a row, if it begins in the cells `from` and spreads
  * through clear ones, to the right or to the left. */

@@ -1,8 +1,8 @@
 /* mpe/collect_treasure_v1: collectors pick up treasures and bring each to the deposit of its kind.
  *
  * world->own: of a collector the kind of the treasure that it holds, of a deposit the kind that it
- * takes, of a treasure its kind; NOTHING for a free collector and for a treasure that is not there.
- */
+ * takes, of a treasure its kind; NOTHING for a free collector and for a treasure that is not
+ * there. */
 #include "base/fail.h"
 #include "base/state_check.h"
 #include "world.h"

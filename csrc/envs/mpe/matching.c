@@ -2,8 +2,7 @@
  *
  * The optimal assignment is unique but for equal sums of distances, so any exact method gives
  * SciPy's. This one adds an agent at a time along a shortest augmenting path (D. F. Crouse, "On
- * implementing 2D rectangular assignment algorithms", 2016).
- */
+ * implementing 2D rectangular assignment algorithms", 2016). */
 #include "matching.h"
 
 #include "base/pairwise_sum.h"

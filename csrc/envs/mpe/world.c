@@ -236,7 +236,7 @@ static void act(const mpe_world *world, const void *actions, int32_t dtype, mpe_
 
 /* --------------------------------------------------------------------------------- physics -- */
 
-/* Adds to a force; what an entity that can't move is pushed by does not count. */
+/* Adds to a force. To be called only for entities that can move. */
 static void push(mpe_point *force, double x, double y) {
   force->x = x + force->x;
   force->y = y + force->y;

@@ -4,8 +4,7 @@
  * is in it) and computes starts, rewards and observations; world.c does the rest. Model: I.
  * Mordatch and P. Abbeel, "Emergence of grounded compositional language in multi-agent
  * populations", 2017; R. Lowe et al., "Multi-agent actor-critic for mixed cooperative-competitive
- * environments", 2017.
- */
+ * environments", 2017. */
 #ifndef PP_ENVS_MPE_WORLD_H
 #define PP_ENVS_MPE_WORLD_H
 
@@ -250,8 +249,7 @@ static inline mpe_point mpe_goal(const mpe_world *world, int32_t number) {
   return *mpe_landmark(world, world->state->goals[number]);
 }
 
-/* Sorts entities by their keys, the least first; equal ones keep their order. Sorts the keys too.
- */
+/* Sorts entities and their keys by the keys, the least first; equal ones keep their order. */
 void mpe_sort(int32_t *entities, double *keys, int32_t count);
 
 /* Writes how many agents an adversary touches; 0 for other agents. */

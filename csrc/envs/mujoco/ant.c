@@ -1,7 +1,6 @@
 /* Ant: a four-legged runner in space.
  *
- * Equals gymnasium 1.4.0 (envs/mujoco/ant_v4.py, ant_v5.py) bit for bit.
- */
+ * Equals gymnasium 1.4.0 (envs/mujoco/ant_v4.py, ant_v5.py) bit for bit. */
 #include "ant.h"
 
 #include "base/fail.h"

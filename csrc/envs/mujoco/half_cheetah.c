@@ -1,7 +1,6 @@
 /* HalfCheetah: a two-legged runner in a plane.
  *
- * Equals gymnasium 1.4.0 (envs/mujoco/half_cheetah_v4.py, half_cheetah_v5.py) bit for bit.
- */
+ * Equals gymnasium 1.4.0 (envs/mujoco/half_cheetah_v4.py, half_cheetah_v5.py) bit for bit. */
 #include "task.h"
 
 /* ------------------------------------------------------------------------ options and infos -- */

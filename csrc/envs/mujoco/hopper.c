@@ -1,7 +1,6 @@
 /* Hopper: one leg that hops in a plane.
  *
- * Equals gymnasium 1.4.0 (envs/mujoco/hopper_v4.py, hopper_v5.py) bit for bit.
- */
+ * Equals gymnasium 1.4.0 (envs/mujoco/hopper_v4.py, hopper_v5.py) bit for bit. */
 #include "upright.h"
 
 enum { HEALTHY_STATE_MIN = UPRIGHT_NUM_COMMON_OPTIONS, HEALTHY_STATE_MAX };

@@ -1,7 +1,6 @@
 /* Humanoid: a two-legged walker with arms, in space.
  *
- * Equals gymnasium 1.4.0 (envs/mujoco/humanoid_v4.py, humanoid_v5.py) bit for bit.
- */
+ * Equals gymnasium 1.4.0 (envs/mujoco/humanoid_v4.py, humanoid_v5.py) bit for bit. */
 #include <math.h>
 
 #include "base/pairwise_sum.h"

@@ -1,7 +1,6 @@
 /* HumanoidStandup: a humanoid that lies on its back and learns to stand up.
  *
- * Equals gymnasium 1.4.0 (envs/mujoco/humanoidstandup_v4.py, humanoidstandup_v5.py) bit for bit.
- */
+ * Equals gymnasium 1.4.0 (envs/mujoco/humanoidstandup_v4.py, humanoidstandup_v5.py) bit for bit. */
 #include <math.h>
 
 #include "humanoid_base.h"

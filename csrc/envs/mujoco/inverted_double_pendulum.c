@@ -1,8 +1,7 @@
 /* InvertedDoublePendulum: a cart that balances two poles, one on top of the other.
  *
  * Equals gymnasium 1.4.0 (envs/mujoco/inverted_double_pendulum_v4.py,
- * inverted_double_pendulum_v5.py) bit for bit.
- */
+ * inverted_double_pendulum_v5.py) bit for bit. */
 #include "base/sincos.h"
 #include "base/square.h"
 #include "task.h"

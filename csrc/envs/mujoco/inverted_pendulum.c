@@ -1,8 +1,7 @@
 /* InvertedPendulum: a cart that balances a pole.
  *
  * Equals gymnasium 1.4.0 (envs/mujoco/inverted_pendulum_v4.py, inverted_pendulum_v5.py) bit for
- * bit.
- */
+ * bit. */
 #include "task.h"
 
 /* ------------------------------------------------------------------------ options and infos -- */

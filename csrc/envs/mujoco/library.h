@@ -3,8 +3,7 @@
  *
  * The build reads no MuJoCo header, so one build works with every version from 3.1 to 4.x. Instead
  * parallel_pool/_families/mujoco.py passes a string, the "link": lines of `name=number`, where a
- * number is an address, a size, or the offset of a field in mjData.
- */
+ * number is an address, a size, or the offset of a field in mjData. */
 #ifndef PP_ENVS_MUJOCO_LIBRARY_H
 #define PP_ENVS_MUJOCO_LIBRARY_H
 

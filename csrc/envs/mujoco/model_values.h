@@ -3,8 +3,7 @@
  * A workspace has a model of its own. An environment keeps the values of its model that can differ
  * from the file's: parts of mjModel, some 20 KB without meshes and textures. Before a step they are
  * copied into the workspace's model; but only lines of 64 bytes that differ from the file's in some
- * environment of the pool, which are a few.
- */
+ * environment of the pool, which are a few. */
 #ifndef PP_ENVS_MUJOCO_MODEL_VALUES_H
 #define PP_ENVS_MUJOCO_MODEL_VALUES_H
 

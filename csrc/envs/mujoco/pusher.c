@@ -1,8 +1,7 @@
 /* Pusher: an arm with seven joints that pushes a cylinder to a goal.
  *
  * v5 equals gymnasium 1.4.0 (envs/mujoco/pusher_v5.py) bit for bit. v4 is pusher_v4.py, which
- * Gymnasium refuses to run on MuJoCo 3 and newer because its cylinder is too light there.
- */
+ * Gymnasium refuses to run on MuJoCo 3 and newer because its cylinder is too light there. */
 #include <string.h>
 
 #include "base/random.h"

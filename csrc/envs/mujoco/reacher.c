@@ -1,7 +1,6 @@
 /* Reacher: an arm with two links whose fingertip reaches for a target in the plane.
  *
- * Equals gymnasium 1.4.0 (envs/mujoco/reacher_v4.py, reacher_v5.py) bit for bit.
- */
+ * Equals gymnasium 1.4.0 (envs/mujoco/reacher_v4.py, reacher_v5.py) bit for bit. */
 #include <math.h>
 #include <string.h>
 

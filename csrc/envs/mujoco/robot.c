@@ -1,7 +1,6 @@
 /* Robots: the callbacks of environments of a user's own model, which the user's library calls.
  *
- * Its definition, "_robot", is for that only: pp_mujoco.h forwards a user's definition to it.
- */
+ * Its definition, "_robot", is for that only: pp_mujoco.h forwards a user's definition to it. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,5 @@
 /* The simulator: what all environments of a pool share of MuJoCo. These are the functions of the
- * library, the pool's model, its sizes, and the workspaces in which environments are simulated.
- */
+ * library, the pool's model, its sizes, and the workspaces in which environments are simulated. */
 #ifndef PP_ENVS_MUJOCO_SIMULATOR_H
 #define PP_ENVS_MUJOCO_SIMULATOR_H
 

@@ -1,7 +1,6 @@
 /* Swimmer: three links that swim in a plane.
  *
- * Equals gymnasium 1.4.0 (envs/mujoco/swimmer_v4.py, swimmer_v5.py) bit for bit.
- */
+ * Equals gymnasium 1.4.0 (envs/mujoco/swimmer_v4.py, swimmer_v5.py) bit for bit. */
 #include "task.h"
 
 /* ------------------------------------------------------------------------ options and infos -- */

@@ -1,8 +1,7 @@
 /* What all MuJoCo tasks share: the struct that describes a task, and the code that runs it.
  *
  * To read a task: its mujoco_task at the end of its file lists the callbacks. task.c implements the
- * callbacks of the engine with them; parts.c and numpy.c are what tasks call.
- */
+ * callbacks of the engine with them; parts.c and numpy.c are what tasks call. */
 #ifndef PP_ENVS_MUJOCO_TASK_H
 #define PP_ENVS_MUJOCO_TASK_H
 

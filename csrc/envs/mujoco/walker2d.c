@@ -1,7 +1,6 @@
 /* Walker2d: two legs that walk in a plane.
  *
- * Equals gymnasium 1.4.0 (envs/mujoco/walker2d_v4.py, walker2d_v5.py) bit for bit.
- */
+ * Equals gymnasium 1.4.0 (envs/mujoco/walker2d_v4.py, walker2d_v5.py) bit for bit. */
 #include "upright.h"
 
 /* The models differ in the friction of the feet. */

@@ -4,8 +4,7 @@
  * writes: some fifty numbers, which determine all bits of the next step. To simulate, a thread
  * takes a workspace and copies the state in, and out again afterwards. So a pool has as many mjData
  * as threads, and they stay in the caches. One mjData for each environment costs 6 to 7 % with 256
- * Ants (docs/internals/mujoco.md).
- */
+ * Ants (docs/internals/mujoco.md). */
 #ifndef PP_ENVS_MUJOCO_WORKSPACE_H
 #define PP_ENVS_MUJOCO_WORKSPACE_H
 

@@ -1,8 +1,7 @@
 /* Writes what a game carries into the library's state of it.
  *
  * A state is a row of 32-bit values and texts. Its beginning is the same for all games; places are
- * counted in values. What is not as expected is refused, and nothing but these values changes.
- */
+ * counted in values. What is not as expected is refused, and nothing but these values changes. */
 #include "carried.h"
 
 #include <stdio.h>

@@ -1,8 +1,7 @@
 /* Carried: what a game keeps from one episode to the next. All else a level's seed determines.
  *
  * Dodgeball turns the agent to its last move, which may be of an earlier episode; no other game
- * shows more than the seeds.
- */
+ * shows more than the seeds. */
 #ifndef PP_ENVS_PROCGEN_CARRIED_H
 #define PP_ENVS_PROCGEN_CARRIED_H
 

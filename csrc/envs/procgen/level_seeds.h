@@ -1,8 +1,7 @@
 /* Level seeds: the generator from which a game draws the seed of each level.
  *
  * A handle seeds a Mersenne Twister with its option rand_seed, and each of its environments in turn
- * with a number that it draws from that.
- */
+ * with a number that it draws from that. */
 #ifndef PP_ENVS_PROCGEN_LEVEL_SEEDS_H
 #define PP_ENVS_PROCGEN_LEVEL_SEEDS_H
 

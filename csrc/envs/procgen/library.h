@@ -1,8 +1,7 @@
 /* The installed Procgen: its functions, and the structs that they take (libenv, version 1).
  *
  * The interface is public: gym3 publishes it. The library's own threads are not used: with the
- * option num_threads=0 a step runs in the thread that calls act.
- */
+ * option num_threads=0 a step runs in the thread that calls act. */
 #ifndef PP_ENVS_PROCGEN_LIBRARY_H
 #define PP_ENVS_PROCGEN_LIBRARY_H
 
@@ -62,8 +61,7 @@ typedef struct libenv_buffers {
 
 /* ---------------------------------------------------------------------------------- library -- */
 
-/* The link: addresses that parallel_pool/_families/procgen.py has found, in the order of its NAMES.
- */
+/* The link: addresses that parallel_pool/_families/procgen.py finds, in the order of its NAMES. */
 typedef struct procgen_library {
   int32_t (*version)(void);
   libenv_handle *(*make)(int32_t num_envs, libenv_options options);

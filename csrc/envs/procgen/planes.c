@@ -2,8 +2,7 @@
  *
  * Of 48 bytes, byte i goes to 16 i mod 47 (and byte 47 stays), since 3 x 16 = 1 mod 47.
  * Interleaving both halves takes byte i to 2 i mod 47, and every processor has instructions for
- * that: four times give the planes. A plain loop takes a tenth of a cheap game's step.
- */
+ * that: four times give the planes. A plain loop takes a tenth of a cheap game's step. */
 #include "planes.h"
 
 #include <string.h>

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/* Writes the red, green and blue planes of so many pixels, a multiple of 16. */
+/* Writes the red, green and blue planes of num_pixels pixels, a multiple of 16. */
 void procgen_write_planes(const uint8_t *rgb, uint8_t *planes, int32_t num_pixels);
 
 #endif

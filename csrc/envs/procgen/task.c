@@ -5,8 +5,7 @@
  *
  * A snapshot is the record of an episode. Resets depend on nothing but the level's seed, so a new
  * handle that begins with this level and takes the same actions is in the same state. The library's
- * own states would do for that as well, but it ends the process when they are damaged.
- */
+ * own states would do for that as well, but it ends the process when they are damaged. */
 #include "task.h"
 
 #include <stdio.h>

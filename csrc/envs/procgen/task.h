@@ -1,5 +1,4 @@
-/* A task: one game with its options, and the callbacks of its environments, for both kinds of ids.
- */
+/* A task: one game with its options, and the callbacks of its environments, for all ids. */
 #ifndef PP_ENVS_PROCGEN_TASK_H
 #define PP_ENVS_PROCGEN_TASK_H
 

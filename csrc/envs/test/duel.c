@@ -1,8 +1,7 @@
 /* test/Duel-v0: rock, paper, scissors, to test environments with several players.
  *
  * It has one field of every kind: per player and shared, observation and info. At random, a third
- * of the rounds count double. The first player who leads by five wins.
- */
+ * of the rounds count double. The first player who leads by five wins. */
 #include "base/random.h"
 #include "base/state_check.h"
 #include "pp_env.h"

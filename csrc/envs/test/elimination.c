@@ -1,8 +1,7 @@
 /* test/Elimination-v0: players drop out one after another, to test `live` and `ended`.
  *
  * Player i begins with 3 + i points, or one more; an action takes as many points away. A player
- * without points is out, for a reward of -1. The last player left gets 1, and the game is over.
- */
+ * without points is out, for a reward of -1. The last player left gets 1, and the game is over. */
 #include <stdbool.h>
 #include <string.h>
 

@@ -1,8 +1,7 @@
 /* test/Heap-v0: a diary in allocated memory, to test environments whose state is not plain data.
  *
  * Every step appends the action plus a random number to the diary, so the size of a snapshot grows
- * during an episode. It needs all of init, fini, save, load and check_state.
- */
+ * during an episode. It needs all of init, fini, save, load and check_state. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,8 +1,7 @@
 /* test/Orders-v0: do what an order in words says, to test texts.
  *
  * An order is one to three numbers, such as "press 3, 1 and 4". Its code has a place for each: the
- * digit, or -1. A text of such codes is composed anew for each of some hundred orders.
- */
+ * digit, or -1. A text of such codes is composed anew for each of some hundred orders. */
 #include <string.h>
 
 #include "base/random.h"

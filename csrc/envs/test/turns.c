@@ -2,8 +2,7 @@
  *
  * Three players take turns; after each round the bank acts, and nobody else. A player divides what
  * it gives: action[0] is its own reward, action[1] that of the next player. The bank gives each
- * player as much as its number. The episode ends after 5 to 8 turns, or with the time limit.
- */
+ * player as much as its number. The episode ends after 5 to 8 turns, or with the time limit. */
 
 #include "base/fail.h"
 #include "base/random.h"

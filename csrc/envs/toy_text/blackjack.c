@@ -2,8 +2,7 @@
  *
  * Equals gymnasium 1.4.0 (envs/toy_text/blackjack.py) bit for bit, with the draws of suit and face
  * that only its pictures show. Model: Sutton and Barto, "Reinforcement Learning: An Introduction",
- * example 5.1.
- */
+ * example 5.1. */
 #include <stdbool.h>
 #include <stdlib.h>
 

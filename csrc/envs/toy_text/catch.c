@@ -1,8 +1,7 @@
 /* Catch-v0: move a paddle under a falling ball.
  *
  * Equals EnvPool 1.2.5 bit for bit, its generator included. (EnvPool writes outside of its memory
- * with a height of 1.) Model: V. Mnih et al., "Recurrent Models of Visual Attention", 2014.
- */
+ * with a height of 1.) Model: V. Mnih et al., "Recurrent Models of Visual Attention", 2014. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,8 +1,7 @@
 /* CliffWalking-v1 and CliffWalkingSlippery-v1: walk from corner to corner along a cliff.
  *
  * Equals gymnasium 1.4.0 (envs/toy_text/cliffwalking.py) bit for bit. Model: Sutton and Barto,
- * "Reinforcement Learning: An Introduction", example 6.6.
- */
+ * "Reinforcement Learning: An Introduction", example 6.6. */
 #include "table.h"
 
 enum { ROWS = 4, COLUMNS = 12, NUM_STATES = ROWS * COLUMNS, NUM_ACTIONS = 4 };

@@ -2,8 +2,7 @@
  *
  * Equals gymnasium 1.4.0 (envs/toy_text/frozen_lake.py) bit for bit. The map comes as rows of
  * letters with line breaks between them, which parallel_pool/_families/toy_text.py makes of
- * Gymnasium's lists: S is a start, H a hole, G a goal, and every other letter frozen.
- */
+ * Gymnasium's lists: S is a start, H a hole, G a goal, and every other letter frozen. */
 #include <float.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,7 @@
 /* NChain-v0: go forward along a chain for a large reward, or back to its start for a small one.
  *
  * Equals EnvPool 1.2.5 bit for bit, its generator included. Model: M. Strens, "A Bayesian Framework
- * for Reinforcement Learning", 2000.
- */
+ * for Reinforcement Learning", 2000. */
 #include <stdbool.h>
 
 #include "base/mt19937.h"

@@ -1,8 +1,7 @@
 /* Table: makes tables of transitions, and plays them with the draws of Gymnasium 1.4.0.
  *
  * A draw (envs/toy_text/utils.py) is one random() and the first outcome whose sum of probabilities
- * is greater; the first outcome if none is. A certain outcome needs a draw, too.
- */
+ * is greater; the first outcome if none is. A certain outcome needs a draw, too. */
 #include "table.h"
 
 #include <stdlib.h>

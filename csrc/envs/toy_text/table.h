@@ -1,8 +1,7 @@
 /* Table: the transitions of an environment with few states, as the table P of Gymnasium's toy text.
  *
  * An action has one certain outcome, or up to three with probabilities. An environment's file fills
- * the table in configure; table.c plays it.
- */
+ * the table in configure; table.c plays it. */
 #ifndef PP_ENVS_TOY_TEXT_TABLE_H
 #define PP_ENVS_TOY_TEXT_TABLE_H
 

@@ -1,8 +1,7 @@
 /* Taxi-v4: fetch a passenger and bring it to its destination; Taxi-v3 for EnvPool's API.
  *
  * Equals gymnasium 1.4.0 (envs/toy_text/taxi.py) bit for bit. Model: T. Dietterich, "Hierarchical
- * Reinforcement Learning with the MAXQ Value Function Decomposition", 2000.
- */
+ * Reinforcement Learning with the MAXQ Value Function Decomposition", 2000. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -23,8 +23,7 @@ typedef void row_shader(const uint8_t *last, const uint8_t *before, const uint8_
 typedef void row_comparer(const uint8_t *last, const uint8_t *before, int top, int end,
                           uint8_t *known);
 
-/* --- creation
- * ------------------------------------------------------------------------------------ */
+/* -------------------------------------------------------------------------------- creation -- */
 
 /* Rounds half away from zero, in double, as ALE makes its gray palette. */
 static uint8_t luminance(const uint8_t color[3]) {
@@ -88,8 +87,7 @@ void pp_screen_destroy(pp_screen *screen) {
   }
 }
 
-/* --- repeated rows
- * ------------------------------------------------------------------------------- */
+/* --------------------------------------------------------------------------- repeated rows -- */
 
 /* what is known of a row */
 enum {
@@ -215,8 +213,7 @@ static PP_ALWAYS_INLINE void find_sources(const pp_resize *resize, const pp_resi
   }
 }
 
-/* --- look-up and pooling
- * ------------------------------------------------------------------------- */
+/* --------------------------------------------------------------------- look-up and pooling -- */
 
 static void shade_plain(const uint8_t *last, const uint8_t *before, const uint8_t *table,
                         uint8_t *out) {
@@ -306,8 +303,7 @@ PP_TARGET_AVX512 static void shade_avx512(const uint8_t *last, const uint8_t *be
 
 #endif
 
-/* --- frames
- * -------------------------------------------------------------------------------------- */
+/* ---------------------------------------------------------------------------------- frames -- */
 
 /* Copies the rows of an earlier frame's plane that are between those to be written. */
 static void copy_others(const pp_resize *resize, const pp_resize_rows *rows, const uint8_t *earlier,

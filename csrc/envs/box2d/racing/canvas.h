@@ -5,8 +5,7 @@
  * borders between colors, and not on areas.
  *
  * Shrinking equals pygame's transform.smoothscale, which averages over first columns and then rows,
- * in integers, with a fraction of each pixel at the border of two cells in both of them.
- */
+ * in integers, with a fraction of each pixel at the border of two cells in both of them. */
 #ifndef PP_ENVS_BOX2D_RACING_CANVAS_H
 #define PP_ENVS_BOX2D_RACING_CANVAS_H
 

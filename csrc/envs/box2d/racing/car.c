@@ -1,7 +1,6 @@
 /* The car of CarRacing: a hull and four wheels, which roll, slide and leave traces.
  *
- * Python computes in float64, and each call of Box2D rounds to float32.
- */
+ * Python computes in float64, and each call of Box2D rounds to float32. */
 #include "car.h"
 
 #include <math.h>
@@ -18,8 +17,7 @@
 
 static const double wheel_places[CAR_WHEELS][2] = {{-55, 80}, {55, 80}, {-55, -82}, {55, -82}};
 
-/* -------------------------------------------------------------------------------- the bodies --
- */
+/* ------------------------------------------------------------------------------ the bodies -- */
 
 static void *add_body(const box2d_library *library, void *world, double x, double y, double angle) {
   _Alignas(16) char copy[BOX2D_MAX_DEFINITION];

@@ -1,7 +1,6 @@
 /* Polygons as pygame draws them: on a canvas, with the same pixels.
  *
- * All coordinates are whole pixels. They may be outside of the picture.
- */
+ * All coordinates are whole pixels. They may be outside of the picture. */
 #ifndef PP_ENVS_BOX2D_RACING_POLYGON_H
 #define PP_ENVS_BOX2D_RACING_POLYGON_H
 

@@ -1,7 +1,6 @@
 /* The picture that a driver of CarRacing sees: road, car, and indicators below.
  *
- * Coordinates are computed in float64, as in Python, and cut off to whole pixels.
- */
+ * Coordinates are computed in float64, as in Python, and cut off to whole pixels. */
 #include "view.h"
 
 #include <math.h>

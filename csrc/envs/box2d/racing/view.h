@@ -16,8 +16,7 @@ typedef struct view_part {
   float corners[POLYGON_MOST][2];
 } view_part;
 
-/* What the pictures of a pool need of pygame. parallel_pool/_families/racing_kit.py writes it.
- */
+/* What the pictures of a pool need of pygame. parallel_pool/_families/racing_kit.py writes it. */
 typedef struct view_kit {
   int32_t bits; /* of canvas_plan_init */
   view_part parts[VIEW_CAR_PARTS];

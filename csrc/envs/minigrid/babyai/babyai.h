@@ -41,7 +41,7 @@ void bb_generate(const mg_shared *shared, mg_world *world);
 
 /* Adds an object to a room; its kind and color may be MG_DRAWN. Returns its place. */
 mg_point bb_add(bb_scene *scene, int32_t column, int32_t row, int32_t kind, int32_t color);
-/* Adds so many keys, balls and boxes of any color to a room, or each to a drawn one (MG_DRAWN);
+/* Adds `count` keys, balls and boxes of any color to a room, or each to a drawn one (MG_DRAWN);
  * appends their places to the objects, unless these are null. */
 void bb_add_distractors(bb_scene *scene, int32_t column, int32_t row, int32_t count,
                         bool are_unique, bb_objects *objects);

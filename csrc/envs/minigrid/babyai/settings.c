@@ -62,7 +62,7 @@ static const struct {
 };
 enum { NUM_READERS = sizeof(readers) / sizeof(*readers) };
 
-/* Reads one word of so many characters; returns whether it is one of them. */
+/* Reads one word of `size` characters; returns whether it is one of `words`. */
 static bool read_word(const bb_word *words, const char *text, size_t size, int32_t *value) {
   for (; words->text; words++) {
     if (strlen(words->text) != size || memcmp(words->text, text, size) != 0) continue;

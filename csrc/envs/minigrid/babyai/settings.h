@@ -56,7 +56,7 @@ int bb_configure(mg_shared *shared, const pp_value *values, pp_error *error);
   BB_INT("room_size", value, MG_LEAST_SIDE, MG_MOST_SIDE, "cells of a room's side, walls included")
 #define BB_ROWS(value, least) BB_INT("num_rows", value, least, 20, "rows of rooms")
 #define BB_COLUMNS(value, least) BB_INT("num_cols", value, least, 20, "columns of rooms")
-/* rows and columns of levels that need so many of them */
+/* rows and columns of levels that need at least `least` of both */
 #define BB_MAZE(least) BB_ROWS(3, least), BB_COLUMNS(3, least)
 #define BB_DISTS(value) BB_INT("num_dists", value, 0, BB_MOST_OBJECTS, "distractors")
 #define BB_DEBUG(value) BB_BOOL("debug", value, "whether what is wrong ends the episode")

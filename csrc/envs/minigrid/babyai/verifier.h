@@ -3,8 +3,7 @@
  * The tag of a cell is the set of descriptions that its object matched at the start: bit 2 i is
  * what clause i is about, bit 2 i + 1 is what its object shall be put next to. A cell whose object
  * was taken away keeps the tag until something is dropped, because minigrid looks for objects anew
- * only then.
- */
+ * only then. */
 #ifndef PP_ENVS_MINIGRID_BABYAI_VERIFIER_H
 #define PP_ENVS_MINIGRID_BABYAI_VERIFIER_H
 

@@ -1,7 +1,6 @@
 /* AdroitHandDoor: undo a latch and open a door.
  *
- * Equals gymnasium-robotics 1.4.2 (envs/adroit_hand/adroit_door.py) bit for bit.
- */
+ * Equals gymnasium-robotics 1.4.2 (envs/adroit_hand/adroit_door.py) bit for bit. */
 #include "adroit.h"
 
 enum { NUM_POSITIONS = 30, NUM_OWN = 3 /* where the frame is */ };

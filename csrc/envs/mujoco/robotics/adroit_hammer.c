@@ -1,7 +1,6 @@
 /* AdroitHandHammer: drive a nail into a board.
  *
- * Equals gymnasium-robotics 1.4.2 (envs/adroit_hand/adroit_hammer.py) bit for bit.
- */
+ * Equals gymnasium-robotics 1.4.2 (envs/adroit_hand/adroit_hammer.py) bit for bit. */
 #include "adroit.h"
 #include "rotations.h"
 

@@ -1,7 +1,6 @@
 /* AdroitHandPen: turn a pen in the hand to an orientation.
  *
- * Equals gymnasium-robotics 1.4.2 (envs/adroit_hand/adroit_pen.py) bit for bit.
- */
+ * Equals gymnasium-robotics 1.4.2 (envs/adroit_hand/adroit_pen.py) bit for bit. */
 #include "adroit.h"
 #include "rotations.h"
 

@@ -1,7 +1,6 @@
 /* AdroitHandRelocate: carry a ball to a place.
  *
- * Equals gymnasium-robotics 1.4.2 (envs/adroit_hand/adroit_relocate.py) bit for bit.
- */
+ * Equals gymnasium-robotics 1.4.2 (envs/adroit_hand/adroit_relocate.py) bit for bit. */
 #include "adroit.h"
 
 enum { NUM_POSITIONS = 36 };

@@ -1,8 +1,7 @@
 /* AntMaze: Gymnasium's Ant walks to the goal in a maze.
  *
  * Equals gymnasium-robotics 1.4.2 (envs/maze/ant_maze_v3.py, ant_maze_v4.py, ant_maze_v5.py) bit
- * for bit.
- */
+ * for bit. */
 #include <stdlib.h>
 
 #include "../ant.h"

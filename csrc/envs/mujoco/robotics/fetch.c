@@ -1,7 +1,6 @@
 /* Fetch: a robot's arm reaches for a place, or brings a block or a puck there.
  *
- * Equals gymnasium-robotics 1.4.2 (envs/fetch, envs/robot_env.py) bit for bit.
- */
+ * Equals gymnasium-robotics 1.4.2 (envs/fetch, envs/robot_env.py) bit for bit. */
 #include <stdlib.h>
 
 #include "rotations.h"

@@ -7,8 +7,7 @@
 /* The hand's joints come first in qpos and qvel. */
 enum { HAND_JOINTS = 24, HAND_ACTUATORS = 20 };
 
-/* Describes action and infos, and reads the reward's type. The model must have so many positions.
- */
+/* Describes action and infos, and reads the reward's type. The model's nq must be `positions`. */
 int hand_prepare(pp_config *config, robotics_shared *shared, int32_t positions,
                  int32_t reward_type);
 

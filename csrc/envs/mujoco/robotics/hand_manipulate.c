@@ -1,8 +1,7 @@
 /* HandManipulate: bring an object in the hand to a pose.
  *
  * Equals gymnasium-robotics 1.4.2 (envs/shadow_dexterous_hand/manipulate.py and
- * manipulate_touch_sensors.py) bit for bit.
- */
+ * manipulate_touch_sensors.py) bit for bit. */
 #include "hand_manipulate.h"
 
 #include <stdio.h>

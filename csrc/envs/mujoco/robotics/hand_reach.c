@@ -1,7 +1,6 @@
 /* HandReach: bring the tips of the thumb and of a finger together.
  *
- * Equals gymnasium-robotics 1.4.2 (envs/shadow_dexterous_hand/reach.py) bit for bit.
- */
+ * Equals gymnasium-robotics 1.4.2 (envs/shadow_dexterous_hand/reach.py) bit for bit. */
 #include "base/normal.h"
 #include "hand.h"
 

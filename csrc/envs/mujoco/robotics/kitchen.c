@@ -1,8 +1,7 @@
 /* FrankaKitchen: a robot's arm completes tasks in a kitchen.
  *
  * Equals gymnasium-robotics 1.4.2 (envs/franka_kitchen) bit for bit, but for infos: lists of tasks
- * are flags here, one for each task, because the order of the lists differs in each process.
- */
+ * are flags here, one for each task, because the order of the lists differs in each process. */
 #include <stdlib.h>
 
 #include "task.h"

@@ -1,7 +1,6 @@
 /* The mazes of PointMaze and AntMaze.
  *
- * Equals gymnasium-robotics 1.4.2 (envs/maze/maze.py, maze_v4.py) bit for bit.
- */
+ * Equals gymnasium-robotics 1.4.2 (envs/maze/maze.py, maze_v4.py) bit for bit. */
 #include "maze.h"
 
 /* the distance from which a goal is reached */

@@ -1,7 +1,6 @@
 /* PointMaze: a ball that is pushed in the plane looks for the goal in a maze.
  *
- * Equals gymnasium-robotics 1.4.2 (envs/maze/point_maze.py, point.py) bit for bit.
- */
+ * Equals gymnasium-robotics 1.4.2 (envs/maze/point_maze.py, point.py) bit for bit. */
 #include <stdlib.h>
 
 #include "maze.h"

@@ -1,6 +1,5 @@
 /* Gymnasium-Robotics' rotations (gymnasium_robotics.utils.rotations), with the bits of the user's
- * NumPy. Quaternions are w, x, y, z; matrices are 3 x 3 in C order; angles are in radians.
- */
+ * NumPy. Quaternions are w, x, y, z; matrices are 3 x 3 in C order; angles are in radians. */
 #ifndef PP_ENVS_MUJOCO_ROBOTICS_ROTATIONS_H
 #define PP_ENVS_MUJOCO_ROBOTICS_ROTATIONS_H
 

@@ -4,8 +4,7 @@
  * follow. task.c implements the callbacks of the engine with them. As with Gymnasium's MuJoCo tasks
  * an environment's state is plain numbers, and threads simulate in workspaces. What a step reads of
  * an mjData besides the state of the simulation, such as where a body was at the end of the step
- * before, a task keeps in its own numbers.
- */
+ * before, a task keeps in its own numbers. */
 #ifndef PP_ENVS_MUJOCO_ROBOTICS_TASK_H
 #define PP_ENVS_MUJOCO_ROBOTICS_TASK_H
 

@@ -1,8 +1,7 @@
 /* Cameras: MuJoCo's renderer in the threads that step, for observations that are pictures.
  *
  * A thread takes a camera, which has an OpenGL context of its own, and draws with it. EGL's objects
- * and functions, and the model with its textures, come from Python through the link.
- */
+ * and functions, and the model with its textures, come from Python through the link. */
 #ifndef PP_ENVS_MUJOCO_SUITE_CAMERA_H
 #define PP_ENVS_MUJOCO_SUITE_CAMERA_H
 

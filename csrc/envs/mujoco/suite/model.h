@@ -1,16 +1,14 @@
 /* The model of a task: what all environments of a pool share of MuJoCo and NumPy.
  *
  * The simulator of the other MuJoCo tasks reads most of the link. This adds what dm_control's tasks
- * need besides: further fields of mjData and mjModel, names, joints, and warnings.
- */
+ * need besides: further fields of mjData and mjModel, names, joints, and warnings. */
 #ifndef PP_ENVS_MUJOCO_SUITE_MODEL_H
 #define PP_ENVS_MUJOCO_SUITE_MODEL_H
 
 #include "../simulator.h"
 #include "base/numpy_loops.h"
 
-/* the first options of every task of the suite, in this order; the first four are the simulator's
- */
+/* the first options of every task of the suite, in order; the first four are the simulator's */
 enum {
   SUITE_NAME =
       MUJOCO_XML_FILE, /* which model parallel_pool/_families/control_suite_models.py makes */

@@ -2,8 +2,7 @@
  *
  * dm_control ends a step with mj_step1, and begins the next one with mj_step2. So mjData keeps
  * derived numbers from one step to the next, and each environment has its own: to compute them
- * again would cost up to half of a step.
- */
+ * again would cost up to half of a step. */
 #ifndef PP_ENVS_MUJOCO_SUITE_PHYSICS_H
 #define PP_ENVS_MUJOCO_SUITE_PHYSICS_H
 
@@ -33,8 +32,7 @@ void suite_physics_settle(suite_physics *it);
 /* physics.after_reset(): mj_forward without actuation. Fails if it gives a new warning. */
 int suite_physics_forward(suite_physics *it);
 
-/* physics.step(): ends with up-to-date positions and velocities. Fails if it gives a new warning.
- */
+/* physics.step(): ends with up-to-date positions and velocities. A new warning is a failure. */
 int suite_physics_step(suite_physics *it, int32_t count);
 
 /* Copy the state of the simulation out, and into a new mjData, whose derived numbers are computed

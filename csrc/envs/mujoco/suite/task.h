@@ -1,8 +1,7 @@
 /* What all tasks of dm_control's suite share: the struct that describes a task, and what it calls.
  *
  * To read a task: its suite_task at the end of its file lists the callbacks, and the definitions
- * follow. task.c implements the callbacks of the engine with them.
- */
+ * follow. task.c implements the callbacks of the engine with them. */
 #ifndef PP_ENVS_MUJOCO_SUITE_TASK_H
 #define PP_ENVS_MUJOCO_SUITE_TASK_H
 
@@ -175,7 +174,7 @@ static inline void suite_describe_vector(pp_config *config, suite_shared *shared
 /* randomizers.randomize_limited_and_rotational_joints */
 void suite_randomize_joints(suite_sim *sim);
 
-/* Draws with draw until the configuration has no contacts, at most so many times. */
+/* Draws with `draw` until the configuration has no contacts, at most `attempts` times. */
 int suite_draw_without_contacts(suite_sim *sim, int (*draw)(suite_sim *sim), int32_t attempts);
 
 /* quat /= np.linalg.norm(quat) and the like */

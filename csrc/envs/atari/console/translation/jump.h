@@ -10,7 +10,7 @@ bool emitter_find_target(const pp_emitter *e, unsigned address, uint32_t *to);
 /* exec->home = the high four bits of an address */
 void emit_set_home(pp_emitter *e, unsigned address);
 
-/* Jumps to an instruction of the image, after so many cycles. */
+/* Jumps to an instruction of the image, after `cycles` cycles. */
 void emit_jump_within(pp_emitter *e, uint32_t to, uint32_t cycles);
 
 /* Jumps to the address in EDX, in which A12 is high. */
