@@ -146,7 +146,8 @@ class AsyncCalls(RolloutMethod, PoolVectorEnv):
             raise
         self._request = request
         self._pending = RESET
-        reset_mask.remove(options)
+        if options and reset_mask.KEY in options:
+            del options[reset_mask.KEY]
 
     def reset_wait(self, timeout: float | None = None) -> Reset:
         """Waits for the reset of `reset_async` and returns what `reset` returns.
