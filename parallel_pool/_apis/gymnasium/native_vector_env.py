@@ -169,12 +169,11 @@ class NativeVectorEnv(AsyncCalls):
         # there is nothing to disable: the engine always checks actions and options
         kwargs.pop("disable_env_checker", None)
         reference = env_specs.reference_of(spec, definition)
-        self._set_metadata(
-            env_specs.metadata(definition, reference), renderer.modes(definition, reference)
-        )
-        drawing = {
-            name: kwargs.pop(name) for name in renderer.defaults(definition) if name in kwargs
+        self.metadata = {
+            **env_specs.vector_metadata(definition, reference, self.render_mode),
+            "autoreset_mode": self.autoreset_mode,
         }
+        drawing = renderer.pop_options(definition, kwargs)
         self.pool = Pool(
             definition,
             self.num_envs,
@@ -228,15 +227,6 @@ class NativeVectorEnv(AsyncCalls):
         # returns. Not a method of this object, which would be a reference cycle: threads of an
         # object dropped without close() would stay until the garbage collector runs.
         self._plain_step: Callable[..., Any] | None = None
-
-    def _set_metadata(self, metadata: dict[str, Any], drawn: list[str]) -> None:
-        """Sets the metadata and checks the render mode; `drawn`: modes that draw one picture."""
-        self.metadata = {**metadata, "autoreset_mode": self.autoreset_mode}
-        known = [*drawn, *(f"{mode}_list" for mode in drawn if mode != "human")]
-        renderer.check_mode(self.render_mode, known)
-        # as Gymnasium's RenderCollection does
-        if self.render_mode is not None and self.render_mode.endswith("_list"):
-            self.metadata["render_modes"] = [*metadata["render_modes"], self.render_mode]
 
     def _set_spaces(self, observation_mode: ObservationMode) -> None:
         self.single_action_space = self.pool.spec.action_space()

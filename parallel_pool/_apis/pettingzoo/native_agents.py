@@ -65,14 +65,9 @@ class NativeAgents(Agents):
         except ValueError as error:
             raise ValueError(f"{error}: {CURE}") from None
         reference = env_specs.reference_of(spec, definition)
-        self._set_metadata(
-            env_specs.metadata(definition, reference),
-            renderer.modes(definition, reference),
-            render_mode,
-        )
-        drawing = {
-            name: options.pop(name) for name in renderer.defaults(definition) if name in options
-        }
+        self.metadata = env_specs.vector_metadata(definition, reference, render_mode)
+        self.render_mode = render_mode
+        drawing = renderer.pop_options(definition, options)
         options = definition.spread(options, num_envs)
         own_limit = env_specs.own_limit(spec, definition, options, num_envs)
         pool = Pool(
@@ -106,17 +101,6 @@ class NativeAgents(Agents):
         self._renderer = renderer.make_renderer(
             pool, reference, render_mode, drawing, self.metadata
         )
-
-    def _set_metadata(
-        self, metadata: dict[str, Any], drawn: list[str], render_mode: str | None
-    ) -> None:
-        """Sets the metadata and checks the render mode; `drawn`: modes that draw one picture."""
-        lists = [f"{mode}_list" for mode in drawn if mode != "human"]
-        renderer.check_mode(render_mode, [*drawn, *lists])
-        self.metadata, self.render_mode = metadata, render_mode
-        # as Gymnasium's RenderCollection does
-        if render_mode in lists:
-            metadata["render_modes"] = [*metadata["render_modes"], render_mode]
 
     # ------------------------------------------------------------------------------ stepping --
 
