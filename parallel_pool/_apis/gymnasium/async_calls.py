@@ -18,10 +18,13 @@ from parallel_pool._apis.common.vector_errors import (
 from parallel_pool._apis.gymnasium.vector_env import PoolVectorEnv, check_call
 from parallel_pool._engine import seeds
 from parallel_pool._engine.arguments import seconds
-from parallel_pool.errors import BrokenPoolError, EnvError, PoolTimeoutError, StateError
+from parallel_pool._engine.env_errors import env_error_of
+from parallel_pool._engine.pool_checks import check_reset
+from parallel_pool.errors import BrokenPoolError, PoolTimeoutError, StateError
 
 if TYPE_CHECKING:
     from parallel_pool._engine.buffers import Array, Observations
+    from parallel_pool.errors import EnvError
 
     Step = tuple[Observations, Array, Array, Array, dict[str, Any]]
     Reset = tuple[Observations, dict[str, Any]]
@@ -162,6 +165,10 @@ class AsyncCalls(RolloutMethod, PoolVectorEnv):
         self._was_reset = True
         return result
 
+    def _check_reset(self, request: ResetRequest) -> None:
+        """Raises what the pool would raise for the arguments of a reset."""
+        check_reset(self.pool, seed=request.seeds, options=request.options)
+
     def _checked_reset(self, seed: seeds.Seed, options: dict[str, Any] | None) -> ResetRequest:
         was_reset = self._is_interrupted or self._has_begun()
         return ResetRequest(seed, options, self.num_envs, was_reset)
@@ -208,10 +215,6 @@ class AsyncCalls(RolloutMethod, PoolVectorEnv):
         raise NotImplementedError
 
     def _receive_step(self, timeout: float | None) -> Step:
-        raise NotImplementedError
-
-    def _check_reset(self, request: ResetRequest) -> None:
-        """Raises what the pool would raise for the arguments of a reset."""
         raise NotImplementedError
 
     def _reset_now(self, request: ResetRequest) -> Reset:
@@ -265,8 +268,8 @@ class AsyncCalls(RolloutMethod, PoolVectorEnv):
             kind: of the call.
             request: of a reset that was not pending.
         """
-        failed = error if isinstance(error, EnvError) else error.__cause__
-        is_refused = isinstance(error, StateError) and not isinstance(failed, EnvError)
+        failed = env_error_of(error)
+        is_refused = isinstance(error, StateError) and failed is None
         if is_refused and not isinstance(error, BrokenPoolError):
             # Ctrl-C came as the exception of an environment was noted: nothing is in flight
             if type(error) is StateError and self._pending == kind != CALL:
@@ -284,7 +287,7 @@ class AsyncCalls(RolloutMethod, PoolVectorEnv):
             self._is_interrupted = True
             return
         self._pending = None
-        if isinstance(failed, EnvError) and failed.batch:
+        if failed is not None and failed.batch:
             self._note_failed(failed, kind)
 
     def _note_cut_send(

@@ -27,7 +27,7 @@ from parallel_pool._engine.arguments import quote
 from parallel_pool._engine.buffers import engine_indices
 from parallel_pool._engine.interrupted import drain
 from parallel_pool._engine.pool import Batch, Pool, Views, all_arrays, reset_as
-from parallel_pool._engine.pool_checks import check_reset, check_usable
+from parallel_pool._engine.pool_checks import check_usable
 from parallel_pool._engine.present_states import find_resets, have_states, restores_of
 from parallel_pool._engine.sharing import is_shared, is_used_by_programs
 from parallel_pool._engine.trees import map_leaves, names_of, nest
@@ -273,9 +273,6 @@ class NativeVectorEnv(AsyncCalls):
         self._texts = {it.name: it.texts for it in observations if it.texts is not None}
 
     # ------------------------------------------------------------------------------ stepping --
-
-    def _check_reset(self, request: ResetRequest) -> None:
-        check_reset(self.pool, seed=request.seeds, options=request.options)
 
     def _reset_now(self, request: ResetRequest) -> Reset:
         env_ids, chosen = _chosen(request)
