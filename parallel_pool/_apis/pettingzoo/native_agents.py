@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -25,7 +25,7 @@ from parallel_pool._engine.variation import first_options
 from parallel_pool._engine.views import all_arrays
 
 if TYPE_CHECKING:
-    from parallel_pool._apis.pettingzoo.agents import Outcome, Show
+    from parallel_pool._apis.pettingzoo.agents import ConvertReset, Outcome, Show
     from parallel_pool._apis.pettingzoo.groups import AgentArrays
     from parallel_pool._engine.buffers import Array
     from parallel_pool._engine.views import Views
@@ -151,7 +151,7 @@ class NativeAgents(Agents):
         seed: list[int | None] | None,
         options: Any,
         mask: Array | None,
-        convert: Callable[[Callable[[Views], AgentArrays], Views], Outcome],
+        convert: ConvertReset,
     ) -> Outcome:
         env_ids = others = None
         if mask is not None:
