@@ -129,7 +129,7 @@ __getattr__, _ = lazy(
         "parallel_pool.testing": (),
     },
 )
-publish(__name__, NamedBatch, Pool, each, each_reset, get_include, limit_cores, load, mixed)
+publish(__name__, each, each_reset, get_include, limit_cores, load, mixed)
 
 
 def __dir__() -> list[str]:

@@ -6,7 +6,9 @@ import importlib
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType
-from typing import Any
+from typing import Any, TypeVar
+
+Named = TypeVar("Named", bound=Callable[..., Any])
 
 
 def lazy(
@@ -38,11 +40,32 @@ def lazy(
     return load, names
 
 
-def publish(package: str, *values: Any) -> None:
-    """Says of classes and functions of private modules that they are of a public one.
+def public(path: str = "") -> Callable[[Named], Named]:
+    """Returns a decorator that says in which public module a class is, or what pickles refer to.
 
-    That is what messages, `help` and pickles show.
+    That is what messages, `help` and pickles show. A class says it where it is defined, because
+    programs meet objects without taking their class from its public module: `gymnasium.make_vec`
+    returns some. It is the outermost decorator, as `dataclass` looks for names in `__module__`.
+
+    Args:
+        path: of the public module in the package; "" for the package itself.
+    """
+    module = f"parallel_pool.{path}".rstrip(".")
+
+    def name_module(named: Named) -> Named:
+        # cloudpickle pickles by value what is in no loaded module; this loads a list of names
+        importlib.import_module(module)
+        named.__module__ = module
+        return named
+
+    return name_module
+
+
+def publish(package: str, *values: Any) -> None:
+    """Says of functions of private modules that they are of a public one, as `public` of classes.
+
+    Nobody meets a function before it is taken from its public module.
     """
     for value in values:
-        if isinstance(value, (type, FunctionType)) and "._" in value.__module__:
+        if isinstance(value, FunctionType) and "._" in value.__module__:
             value.__module__ = package

@@ -11,6 +11,7 @@ from parallel_pool._contract.check_names import FORGED, STOPPING
 from parallel_pool._contract.play import Run
 from parallel_pool._engine import registry
 from parallel_pool._engine.arguments import a_type
+from parallel_pool._lazy import public
 
 if TYPE_CHECKING:
     from parallel_pool._engine.specs import Definition
@@ -20,6 +21,7 @@ MODES = ("next_step", "same_step", "disabled")
 EXPENSIVE = 1e-4
 
 
+@public("testing")
 @dataclass(frozen=True)
 class Check:
     """One rule of the contract.

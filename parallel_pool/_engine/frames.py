@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parallel_pool._engine.arguments import usable_memory
+from parallel_pool._lazy import public
 from parallel_pool._native import ffi, lib
 
 if TYPE_CHECKING:
@@ -176,6 +177,7 @@ class FrameLog:
         )
 
 
+@public("compat.gymnasium")
 class Stacks:
     """Observations of many steps, each a stack of frames, with each frame stored once.
 

@@ -10,6 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from parallel_pool._engine.buffers import Array, Column
+from parallel_pool._lazy import public
 
 if TYPE_CHECKING:
     from typing import Self
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 TUPLE_NAMES = ("count", "index", "num_rows", "rows")
 
 
+@public()
 class NamedBatch(tuple[Array, ...]):
     """The arrays of a batch, (rows, ...) each: a named tuple. Each set of names has its own class.
 
@@ -61,7 +63,13 @@ class NamedBatch(tuple[Array, ...]):
 
     def __reduce__(self) -> tuple[Any, ...]:
         # pickle can't find the class in a module, so it is made again from its names
-        return _remake, (self._fields, tuple(self))
+        return NamedBatch._remake, (self._fields, tuple(self))
+
+    @staticmethod
+    @public()
+    def _remake(names: tuple[str, ...], arrays: tuple[Array, ...]) -> NamedBatch:
+        """Makes a batch again; pickles refer to this function."""
+        return batch_class(names)._make(arrays)
 
 
 def field_names(columns: Sequence[Column]) -> tuple[str, ...]:
@@ -118,6 +126,5 @@ def batch_maker(names: tuple[str, ...]) -> Callable[[Sequence[Callable[[], Array
     return convert
 
 
-def _remake(names: tuple[str, ...], arrays: tuple[Array, ...]) -> NamedBatch:
-    """Makes a batch again; pickles refer to this function."""
-    return batch_class(names)._make(arrays)
+# where older pickles find it
+_remake = NamedBatch._remake

@@ -31,6 +31,7 @@ from parallel_pool._engine.strict_zip import zip
 from parallel_pool._engine.trees import map_leaves
 from parallel_pool._engine.variation import LIMIT, Each, EachReset, OptionPlan, value_for_env
 from parallel_pool._engine.views import Batch, Views, all_arrays
+from parallel_pool._lazy import public
 from parallel_pool._native import ffi, lib
 from parallel_pool.errors import StateError
 
@@ -61,6 +62,7 @@ AUTORESET = {
 REWARDS = {"float32": lib.PP_FLOAT32, "float64": lib.PP_FLOAT64}
 
 
+@public()
 class Pool(BasePool):
     """Many environments of one kind, stepped by threads; each row of a result is one environment.
 
@@ -83,6 +85,11 @@ class Pool(BasePool):
         num_envs: as given or chosen.
         batch_size: as given or chosen.
         num_threads: as given or chosen.
+        autoreset: as given.
+        max_episode_steps: the time limit in steps, None for none; each(...) or each_reset(...) if
+            it was given so.
+        seeds: a list with the seed of each environment, an int: the last one that it was given, at
+            the start or by a reset, or what was drawn in place of None.
         is_async: whether batch_size < num_envs.
         closed: whether `close` was called.
 

@@ -6,6 +6,7 @@ import math
 import pickle
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -41,6 +42,9 @@ class Each:
     def __repr__(self) -> str:
         return f"each({list(self.values)!r})"
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return each, (list(self.values),)
+
 
 @dataclass(frozen=True)
 class EachReset:
@@ -61,6 +65,10 @@ class EachReset:
         if self.choices:
             return f"each_reset({list(self.choices)!r})"
         return f"each_reset({self.low!r}, {self.high!r}{', log=True' if self.log else ''})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        given = (list(self.choices),) if self.choices else (self.low, self.high)
+        return (partial(each_reset, log=True) if self.log else each_reset), given
 
     @property
     def first(self) -> Any:

@@ -318,10 +318,6 @@ class Renderer(SceneRenderer):
         write_state(self._pool, env_id, self._data._address)
 
 
-# the former name, which programs may still use
-Painter = Renderer
-
-
 # ------------------------------------------------------------------------------------- OpenGL --
 
 

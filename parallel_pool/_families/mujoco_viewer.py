@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from parallel_pool._families.mujoco import import_mujoco
+from parallel_pool._lazy import public
 
 if TYPE_CHECKING:
     from typing import Self
 
 
+@public("mujoco_batch")
 class WorldView:
     """A window of `mujoco.viewer` that shows one world; see `BatchVectorEnv.view`.
 

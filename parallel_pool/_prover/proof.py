@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from parallel_pool._lazy import public
 
+
+@public("testing")
 @dataclass(frozen=True)
 class Proof:
     """What `prove` has compared without finding a difference.

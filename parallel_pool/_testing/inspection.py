@@ -15,6 +15,7 @@ from typing import Any
 from parallel_pool._engine.arguments import a_type
 from parallel_pool._engine.base_pool import BUSY, IDLE, INTERRUPTED, SHARED, BasePool
 from parallel_pool._engine.pool_checks import check_usable
+from parallel_pool._lazy import public
 from parallel_pool._native import ffi, lib
 from parallel_pool._workers.process_pool import ProcessPool
 from parallel_pool._workers.watch.failures import Death
@@ -28,6 +29,7 @@ HOLDERS = ("pool", "envs")
 MAX_HOLDERS = 8
 
 
+@public("testing")
 @dataclass(frozen=True)
 class Inspection:
     """A pool at the moment of `inspect`; lanes are numbered as worker processes are.

@@ -18,6 +18,7 @@ from parallel_pool._engine.base_pool import BUSY, IDLE, INTERRUPTED, BasePool, s
 from parallel_pool._engine.env_ids import id_list, read_ids
 from parallel_pool._engine.error_slot import check, error_slot
 from parallel_pool._engine.pool_checks import check_usable
+from parallel_pool._lazy import public
 from parallel_pool._native import ffi, lib, text
 from parallel_pool._workers import pool_plan
 from parallel_pool._workers.data import messages, spaces
@@ -58,6 +59,7 @@ T = TypeVar("T")
 MAX_LEAVES = 32
 
 
+@public()
 class ProcessPool(EnvCalls):
     """Python environments, distributed over a few worker processes.
 
@@ -74,6 +76,8 @@ class ProcessPool(EnvCalls):
         render_mode: of the first environment.
         spec: of the first environment.
         num_workers: number of worker processes; 0 if this process steps the environments.
+        autoreset: as given.
+        on_error: as given.
         leaves: of an observation, in order of their columns; None if they travel as objects.
         sends_objects: actions have no fixed size; else they are arrays, or trees of arrays.
 

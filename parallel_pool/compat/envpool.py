@@ -44,6 +44,8 @@ __getattr__, __dir__ = lazy(
         "parallel_pool._apis.envpool.base": ("EnvPool",),
         "parallel_pool._apis.envpool.dm_env": ("DMEnvPool",),
         "parallel_pool._apis.envpool.gymnasium_pool": ("GymnasiumEnvPool",),
+        # what pickles of results refer to
+        "parallel_pool._apis.envpool.named_tuples": ("named_tuple",),
         "parallel_pool._apis.envpool.registration": (
             "list_all_envs",
             "make",

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import gymnasium
+import pytest
 
 from tests.contract.episodes import (
     SAME_STEP,
@@ -24,7 +26,15 @@ from tests.contract.kinds.parallel import AsyncParallel, Parallel
 from tests.contract.kinds.pool import OfPool
 from tests.contract.kinds.single import DM, Game, Single, Turns
 from tests.contract.kinds.vec_env import OfVecEnv
-from tests.contract.kinds.vector import AsyncCallsKind, OfAsyncAtari, OfAtari, Tensors, Vector
+from tests.contract.kinds.vector import (
+    AsyncCallsKind,
+    OfAsyncAtari,
+    OfAtari,
+    Statistics,
+    Tensors,
+    Vector,
+    Wrapped,
+)
 from tests.contract.small_envs import Gate, Talkers, Walker, talkers, walkers
 
 
@@ -168,6 +178,23 @@ def _batch(kind: str, gate: Gate, **kwargs: Any) -> Any:
     return getattr(batches, kind)(Sliders(gate), 3, num_threads=1, **kwargs)
 
 
+def _with_statistics(**kwargs: Any) -> Any:
+    from parallel_pool.compat.gymnasium import RecordTaskStatistics
+
+    return RecordTaskStatistics(_vector(_mixture(), 3, **kwargs))
+
+
+def _recorded(collector: str, envs: Any, folder: Path) -> Any:
+    """Returns environments that are recorded to one more dataset in a folder."""
+    pytest.importorskip("minari")
+    import parallel_pool.compat.minari as collectors
+
+    name = f"contract-v{len(list(folder.glob('contract-v*')))}"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MINARI_DATASETS_PATH", str(folder))
+        return getattr(collectors, collector)(envs, name)
+
+
 def _game(api: str, env_id: str) -> Any:
     import parallel_pool.compat.pettingzoo as games
 
@@ -307,5 +334,24 @@ CASES = [
     Case("env of a game in rounds", Turns(), ONE, lambda g: _game("env", RPS)),
     Case("env of a game in turns", Turns(), ONE, lambda g: _game("env", FOUR)),
     Case("make_dm(batched=False)", DM(), ONE, lambda g: _envpool("dm", num_envs=1, batched=False)),
+    Case("RecordTaskStatistics", Statistics(), CARTPOLES, lambda g, **o: _with_statistics(**o)),
+    Case(
+        "VectorDataCollector",
+        Wrapped(),
+        CARTPOLES,
+        lambda g, **o: _recorded("VectorDataCollector", _vector("CartPole-v1", 3, **o), g.folder),
+    ),
+    Case(
+        "VecEnvDataCollector",
+        OfVecEnv(),
+        CARTPOLES,
+        lambda g, **o: _recorded("VecEnvDataCollector", _vec_env("CartPole-v1", 3, **o), g.folder),
+    ),
+    Case(
+        "EnvPoolDataCollector",
+        OfEnvPool(),
+        CARTPOLES,
+        lambda g, **o: _recorded("EnvPoolDataCollector", _envpool("gymnasium", **o), g.folder),
+    ),
     Case("TorchEnv", Tensors(), CARTPOLES, lambda g, **o: _vector("CartPole-v1", 3, **o).torch()),
 ]

@@ -16,9 +16,14 @@ from tests.support.timeouts import wait_for
 
 
 class Gate:
-    """A file that holds the steps and resets of Python environments while it exists."""
+    """A file that holds the steps and resets of Python environments while it exists.
+
+    Attributes:
+        folder: of the file.
+    """
 
     def __init__(self, folder: Path) -> None:
+        self.folder = folder
         self._path, self._reached = folder / "gate", folder / "reached"
 
     def pass_through(self) -> None:

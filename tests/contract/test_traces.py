@@ -7,6 +7,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import gymnasium
 import pytest
 
 from parallel_pool._tracing import opened
@@ -31,7 +32,8 @@ def test_a_trace_is_whole(case: Case, monkeypatch: pytest.MonkeyPatch, tmp_path:
     path = tmp_path / "trace.json"
     with closing(case.make(Gate(tmp_path))) as env:
         (pool,) = pools
-        own = env.unwrapped if isinstance(case.kind, Single | Game | Turns) else env
+        is_wrapper = isinstance(env, gymnasium.Wrapper | gymnasium.vector.VectorWrapper)
+        own = env.unwrapped if is_wrapper or isinstance(case.kind, Single | Game | Turns) else env
         case.kind.start(env)
         before = pool.stats()["env_steps"]
         with warnings.catch_warnings():

@@ -20,6 +20,9 @@ from parallel_pool import __main__ as cli
 from parallel_pool._engine import registry
 from parallel_pool._families.mujoco import assets
 from parallel_pool.errors import EnvError
+from tests.tools.check_sources import OF_CHECK
+
+pytestmark = pytest.mark.proven(*OF_CHECK, "tests/families/robots")
 
 HERE = Path(__file__).parent / "robots"
 DEFAULTS = {"friction": 1.0, "gravity": -9.81, "push": 20.0, "gain": 1.0, "fault": 0.0}

@@ -101,7 +101,7 @@ PUBLIC = [
 ]
 
 # The folders and files of the package, and which of the others each may import.
-CORE = {"_engine", "_native.py", "errors.py"}
+CORE = {"_engine", "_lazy.py", "_native.py", "errors.py"}
 LAYERS: dict[str, set[str]] = {
     "errors.py": set(),
     "_lazy.py": set(),

@@ -27,17 +27,59 @@ PROGRAMS = sorted((ROOT / "tests" / "package" / "typing").glob("use_*.py"))
 OBJECTS = public_objects()
 CLASSES = {path: value for path, value in OBJECTS.items() if isinstance(value, type)}
 
+# attributes without a type, and why
+ANY = {
+    "EnvSpec.config": "a namedtuple with the options of the task",
+    "Functions.handle": "replaced by programs with what they return",
+    "Task.model": "of MuJoCo's class, or what makes one",
+}
+
 
 def is_ours(value: type) -> bool:
     return value.__module__.startswith(OURS)
 
 
 @cache
+def texts() -> dict[str, str]:
+    """Returns the sources of the package by the modules' names."""
+    files = (ROOT / "parallel_pool").rglob("*.py")
+    return {
+        ".".join(file.relative_to(ROOT).with_suffix("").parts): file.read_text() for file in files
+    }
+
+
+def definition(owner: type) -> ast.ClassDef:
+    """Returns the code of a class of the package, which may say that it is of a public module.
+
+    `inspect` would look for it in that module.
+    """
+    public = owner.__module__.partition(".")[2]
+    decorators = {f"public('{public}')" if public else "public()"}
+    for module, text in texts().items():
+        if re.search(rf"^class {owner.__name__}\b", text, re.MULTILINE):
+            for node in ast.parse(text).body:
+                if isinstance(node, ast.ClassDef) and node.name == owner.__name__:
+                    outermost = set(map(ast.unparse, node.decorator_list[:1]))
+                    if module == owner.__module__ or outermost == decorators:
+                        return node
+    raise LookupError(f"no source of {owner}")
+
+
+def source(owner: type) -> ast.AST | None:
+    """Returns the code of a class; None for one of C."""
+    if owner.__module__.startswith("parallel_pool"):
+        return definition(owner)
+    try:
+        return ast.parse(textwrap.dedent(inspect.getsource(owner)))
+    except (OSError, TypeError):
+        return None
+
+
+@cache
 def assigned(owner: type) -> frozenset[str]:
     """Returns the attributes of `self` that a class's own code assigns."""
-    try:
-        tree = ast.parse(textwrap.dedent(inspect.getsource(owner)))
-    except (OSError, TypeError):  # a class of C
+    tree = source(owner)
+    if tree is None:
         return frozenset()
     return frozenset(
         node.attr
@@ -120,6 +162,33 @@ class Mistaken(CLASSES["parallel_pool.PoolVectorEnv"]):  # type: ignore[misc]
         return super().step(actions)
 
     def internal_check(self) -> None: ...
+
+
+def test_assigned_attributes_are_found_in_classes_that_are_public_elsewhere() -> None:
+    assert "num_threads" in assigned(CLASSES["parallel_pool.Pool"])
+    assert "env_fns" in assigned(CLASSES["parallel_pool.compat.gymnasium.ProcessVectorEnv"])
+
+
+def with_bare_any(owner: type) -> set[str]:
+    """Returns the public attributes that a class's own code annotates with `Any` alone."""
+    tree = source(owner)
+    return {
+        node.target.attr if isinstance(node.target, ast.Attribute) else ast.unparse(node.target)
+        for node in ast.walk(tree or ast.Module([], []))
+        if isinstance(node, ast.AnnAssign) and ast.unparse(node.annotation) == "Any"
+        if isinstance(node.target, ast.Attribute) or node in getattr(tree, "body", ())
+    }
+
+
+def test_attributes_have_a_type() -> None:
+    found = {
+        f"{value.__name__}.{name}"
+        for value in CLASSES.values()
+        for name in with_bare_any(value)
+        if not name.startswith("_")
+    }
+    assert found - ANY.keys() == set(), "say the type, or in ANY why there is none"
+    assert ANY.keys() - found == set(), "these have a type now"
 
 
 def test_mistakes_are_noticed() -> None:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import ast
 import importlib
+import pickle
 import pkgutil
 import re
 import subprocess
 import sys
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
+import numpy as np
 import pytest
 
 import parallel_pool
@@ -31,11 +34,84 @@ IN_FILES = {
 # public modules without names, or with those of all environments
 OTHERS = ["__main__", "compat", "compat.entry_points", "compat.single_entry_points"]
 
-# of public modules, the names that need a package which may not be installed: `import *` of the
-# package must not fail
-HIDDEN = {"": {"DMEnvPool", "EnvPool", "EnvSpec", "GymnasiumEnvPool", "PoolVecEnv"}}
+# Of public modules, the names that are not listed: those that need a package which may not be
+# installed, as `import *` of the package must not fail, and what pickles refer to.
+HIDDEN = {
+    "": {"DMEnvPool", "EnvPool", "EnvSpec", "GymnasiumEnvPool", "PoolVecEnv"},
+    "compat.envpool": {"named_tuple"},
+}
 
 LAZY = [name for name in PUBLIC if name.startswith(("compat.", "cluster"))]
+
+# Programs that meet objects without taking their classes from a public module: they list some whose
+# classes are public in `met`, and some in `pickled`.
+PROGRAMS = {
+    "pool": """
+        pool = parallel_pool.Pool("CartPole-v1", 2)
+        met = [pool]
+        each = parallel_pool.each([1, (2.5, "a")])
+        drawn = parallel_pool.each_reset(1.5, 2.5, log=True), parallel_pool.each_reset([3, 4])
+        pickled = [pool.reset(seed=1), each, *drawn, parallel_pool.each_reset(1, 2)]
+    """,
+    "gymnasium": """
+        kwargs = {"vectorization_mode": "parallel_pool"}
+        envs = gymnasium.make_vec("CartPole-v1", 2, **kwargs)
+        here = {"backend": "process", "num_workers": 0}
+        others = gymnasium.make_vec("CartPole-v1", 2, **kwargs, vector_kwargs=here)
+        met = [envs, others]
+        try:
+            envs.step([0, 0])
+        except RuntimeError as error:
+            met.append(error)
+        envs.reset(seed=1)
+        buffer = envs.rollout(2)
+        rollout = buffer.collect(lambda seen: np.zeros(2, np.int64))
+        met += [buffer, rollout]
+        pickled = [met[2], rollout]
+    """,
+    "envpool": """
+        envs = parallel_pool.make_gymnasium("CartPole-v1", num_envs=2)
+        met = [envs, envs.spec, envs.spec.state_array_spec["obs"]]
+        pickled = [envs.spec, envs.spec.config, envs.spec.state_array_spec]
+    """,
+    "dm_env": """
+        envs = parallel_pool.make_dm("CartPole-v1", num_envs=2)
+        one = parallel_pool.make_dm("CartPole-v1", batched=False)
+        met = [envs, one]
+        pickled = [envs.reset(), one.reset(), envs.observation_spec()]
+    """,
+    "pettingzoo": """
+        envs = parallel_pool.PoolParallelEnv("mpe/simple_spread_v3", 2)
+        arrays = envs.reset_arrays(seed=1)
+        met = [envs, arrays, *envs.groups, envs.as_vector_env()]
+        pickled = [arrays, *envs.groups]
+    """,
+}
+
+# what a process prints of them: of classes what pickle and cloudpickle look for, and all of the
+# package that pickles name
+SHOWN = """
+import pickle, re
+import cloudpickle
+for value in met:
+    kind = type(value)
+    print(f"{kind.__module__}.{kind.__qualname__}")
+    assert b"cloudpickle" not in cloudpickle.dumps(kind), kind
+for value in pickled:
+    for protocol in (2, 5):
+        dumped = pickle.dumps(value, protocol)
+        print(*(path.decode() for path in re.findall(rb"parallel_pool[\\w.]*", dumped)))
+        assert repr(pickle.loads(dumped)) == repr(value)
+"""
+
+# what pickles of drafts of 0.1 call, with which arguments
+OLDER = {
+    "_engine.named_batch _remake": (("obs", "reward"), (np.zeros(2), np.ones(2))),
+    "_engine.variation Each": ((1, 2),),
+    "_apis.envpool.named_tuples named_tuple": ("State", ("a", "b"), (1, 2)),
+    "_apis.envpool.spec _find": ("CartPole-v1", {"num_envs": 3}),
+    "_apis.envpool.spec ArraySpec": (np.dtype("f4"), [4], 0.0, 1.0),
+}
 
 # Modules that worker processes import for an API, and packages that would slow down their start.
 IN_WORKERS = {
@@ -130,6 +206,33 @@ def test_public_objects_say_where_they_are_public(path: str) -> None:
             assert getattr(load(place), value.__name__) is value
 
 
+@pytest.mark.quick(2)
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_objects_say_where_their_classes_are_public(program: str) -> None:
+    """Also in a process that took no class from there, and pickles name no private module."""
+    lines = ["import gymnasium", "import numpy as np", "import parallel_pool"]
+    script = "\n".join([*lines, textwrap.dedent(PROGRAMS[program]), SHOWN])
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, cwd=ROOT, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    paths = set(done.stdout.split())
+    assert len(paths) > 1
+    assert [path for path in sorted(paths) if "._" in path] == []
+    for path in paths:
+        assert resolve(path) is not None, path
+
+
+@pytest.mark.parametrize("name", OLDER)
+def test_older_pickles_can_be_read(name: str) -> None:
+    """They name private modules."""
+    module, function = name.split()
+    arguments = pickle.dumps(OLDER[name], 2).removeprefix(b"\x80\x02").removesuffix(b".")
+    called = f"cparallel_pool.{module}\n{function}\n".encode()
+    value = pickle.loads(b"\x80\x02" + called + arguments + b"R.")
+    assert repr(pickle.loads(pickle.dumps(value))) == repr(value)
+
+
 def test_public_modules_hold_no_code() -> None:
     """They import names; what these do is in private modules."""
     for path in {*PUBLIC, *OTHERS} - {"errors", "__main__", ""}:
@@ -146,8 +249,8 @@ def test_public_modules_hold_no_code() -> None:
 @pytest.mark.quick(1)
 @pytest.mark.parametrize("path", thinned(LAZY, 3))
 def test_dir_shows_the_public_names_without_importing_them(path: str) -> None:
-    public = [name for name in dir(load(path)) if not name.startswith("_")]
-    assert public == sorted(load(path).__all__)
+    public = {name for name in dir(load(path)) if not name.startswith("_")}
+    assert public == {*load(path).__all__, *HIDDEN.get(path, ())}
     module = f"parallel_pool.{path}"
     loaded = modules_after(f"import importlib; dir(importlib.import_module({module!r}))")
     assert not loaded & {"gymnasium", "dm_env", "torch", "stable_baselines3", "pettingzoo"}

@@ -17,6 +17,8 @@ from tests.support.reference.player_process import SAME
 from tests.support.reference.robotics_player import IDS, Play
 from tests.support.sampling import sampled, thinned
 
+pytestmark = pytest.mark.proven("csrc/envs/mujoco")
+
 with_reference = pytest.mark.skipif(
     not robotics_player.is_installed(),
     reason=f"Gymnasium-Robotics is not in {robotics_player.FOLDER}, where make installs it",

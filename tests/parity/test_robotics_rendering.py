@@ -11,6 +11,8 @@ from tests.support.reference import robotics_player
 from tests.support.reference.player_process import SAME
 from tests.support.sampling import sampled
 
+pytestmark = pytest.mark.proven("csrc/envs/mujoco")
+
 # one of each kind, some of which take seconds. PickAndPlace is not there, as drawing it changes its
 # next steps in the original
 DRAWN = sampled(

@@ -14,7 +14,10 @@ from tests.support import c_programs
 from tests.support.c_library import CSRC
 
 FLAVOUR = "plain"
-pytestmark = pytest.mark.slow  # the first test compiles the engine, as tests/c does
+pytestmark = [
+    pytest.mark.slow,  # the first test compiles the engine, as tests/c does
+    pytest.mark.proven("csrc/envs/atari"),
+]
 
 
 def program(folder: Path, changed: Path | None = None, beside: Path = CSRC) -> Path:

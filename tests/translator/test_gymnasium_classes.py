@@ -10,6 +10,9 @@ from gymnasium.envs import classic_control, toy_text
 
 import parallel_pool
 from parallel_pool._contract import twins
+from tests.translator.translator_sources import OF_TRANSLATED
+
+pytestmark = pytest.mark.proven(*OF_TRANSLATED, "csrc/envs/classic_control", "csrc/envs/toy_text")
 
 CLASSES: list[tuple[type, str, int | None, dict[str, Any]]] = [
     (classic_control.CartPoleEnv, "CartPole-v1", 500, {}),

@@ -12,6 +12,9 @@ import pytest
 import parallel_pool
 from parallel_pool._contract import twins
 from tests.translator.probes import Probe
+from tests.translator.translator_sources import OF_TRANSLATED
+
+pytestmark = pytest.mark.proven(*OF_TRANSLATED)
 
 
 class FitsIntoSmallTypes(Probe):

@@ -21,11 +21,9 @@ pytest.importorskip("pettingzoo")
 from pettingzoo.test import api_test, parallel_api_test
 
 from parallel_pool.compat.pettingzoo import env, parallel_env
+from tests.translator.translator_sources import OF_TRANSLATED
 
-pytestmark = pytest.mark.proven(
-    *("csrc/base", "csrc/include", "csrc/native", "csrc/os", "csrc/pool", "csrc/threads"),
-    *("parallel_pool/_engine", "parallel_pool/_source", "tests/translator/teams"),
-)
+pytestmark = pytest.mark.proven(*OF_TRANSLATED, "tests/translator/teams")
 
 TEAMS = Path(__file__).parent / "teams"
 CLASSES = [

@@ -15,6 +15,11 @@ import parallel_pool
 from parallel_pool._contract import twins
 from parallel_pool._translator import files
 from tests.translator import probes
+from tests.translator.translator_sources import OF_TRANSLATED
+
+pytestmark = pytest.mark.proven(
+    *OF_TRANSLATED, "tests/translator/strangers", "tests/translator/newcomers"
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 STRANGERS = Path(__file__).parent / "strangers"

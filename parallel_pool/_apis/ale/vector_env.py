@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from gymnasium import error
-from gymnasium.spaces import Box, Discrete
+from gymnasium.spaces import Box, Discrete, Space
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
@@ -25,6 +25,7 @@ from parallel_pool._engine.sharing import share
 from parallel_pool._engine.uncopied import Uncopied
 from parallel_pool._engine.views import convert_batch
 from parallel_pool._families import atari
+from parallel_pool._lazy import public
 from parallel_pool.errors import EnvError, StateError, UnprovenError
 
 if TYPE_CHECKING:
@@ -47,10 +48,12 @@ FAR = 64.0
 INT32 = np.iinfo(np.int32)
 
 
+@public("compat.ale")
 class ActionError(TypeError, ValueError, AssertionError):
     """Actions are not an array of the right dtype and shape; ale-py raises AssertionError."""
 
 
+@public("compat.ale")
 class AtariVectorEnv(TraceMethod, TorchMethod, Uncopied, VectorEnv[Any, Any, Any]):
     """Many environments of one Atari game, with the API of `ale_py.vector_env.AtariVectorEnv`.
 
@@ -215,7 +218,7 @@ class AtariVectorEnv(TraceMethod, TorchMethod, Uncopied, VectorEnv[Any, Any, Any
         if self.continuous:
             low = np.array([0.0, -np.pi, 0.0], np.float32)
             high = np.array([1.0, np.pi, 1.0], np.float32)
-            self.single_action_space: Any = Box(low, high, (3,), np.float32)
+            self.single_action_space: Space[Any] = Box(low, high, (3,), np.float32)
         else:
             self.single_action_space = Discrete(self.pool.spec.action.n)
         self.observation_space = batch_space(self.single_observation_space, self.batch_size)

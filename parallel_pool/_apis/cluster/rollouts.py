@@ -33,15 +33,17 @@ from parallel_pool._engine import seeds
 from parallel_pool._engine.arguments import check_count, quote
 from parallel_pool._engine.trees import map_leaves
 from parallel_pool._engine.uncopied import Uncopied
+from parallel_pool._lazy import public
 from parallel_pool._workers.data import messages
 from parallel_pool.errors import ClosedError, ForkedError, StateError
 
 if TYPE_CHECKING:
     from typing import Self
 
-    from parallel_pool._engine.buffers import Array
+    from parallel_pool._engine.buffers import Array, Observations
 
 
+@public("cluster")
 class Policy(Protocol):
     """What acts: any object with these methods, of torch, JAX or NumPy.
 
@@ -79,6 +81,7 @@ class Policy(Protocol):
         ...
 
 
+@public("cluster")
 @dataclass
 class Batch:
     """The steps of one worker's environments; arrays (steps, n, ...) that are the caller's own.
@@ -114,15 +117,15 @@ class Batch:
         ((8, 4, 4), (8, 4), (4, 4))
     """
 
-    observations: Any
-    actions: Any
+    observations: Observations
+    actions: Array | Any
     log_probs: Array
     extras: dict[str, Array]
     rewards: Array
     terminations: Array
     truncations: Array
     resets: Array
-    last_observations: Any
+    last_observations: Observations
     returns: list[float]
     lengths: list[int]
     worker: int
@@ -132,6 +135,7 @@ class Batch:
     is_first: bool
 
 
+@public("cluster")
 @dataclass
 class Stats:
     """What has happened so far.
@@ -162,6 +166,7 @@ class Stats:
     max_age: int = 0
 
 
+@public("cluster")
 class Rollouts(Uncopied):
     """Workers of a Ray cluster that act by themselves, and send whole batches of steps.
 

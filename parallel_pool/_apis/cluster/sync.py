@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from parallel_pool._engine.arguments import check_count, quote
+from parallel_pool._lazy import public
 
 if TYPE_CHECKING:
     from parallel_pool._engine.buffers import Array
@@ -32,6 +33,7 @@ class Rule(Protocol):
         ...
 
 
+@public("cluster")
 class Every:
     """A worker fetches the newest policy when its own is `period` versions behind.
 
@@ -59,12 +61,18 @@ class Every:
         return age >= self.period
 
 
+@public("cluster")
 class Adaptive:
     """A worker fetches the newest policy when that has moved away from its own.
 
     The distance is the Kullback-Leibler divergence of the newest policy from the worker's, in nats
     for one state, estimated on states of the batch that has just come from the worker. So it needs
     no message of its own. With threshold=0 this is `Every(1)`.
+
+    Attributes:
+        threshold: as given.
+        max_age: as given.
+        sample: as given.
 
     Example:
         >>> from parallel_pool.cluster import Adaptive

@@ -33,6 +33,7 @@ from parallel_pool._apis.gymnasium.vector_env import PoolVectorEnv, check_call
 from parallel_pool._engine import seeds
 from parallel_pool._engine.actions import check_sequence, take_array
 from parallel_pool._engine.arguments import check_count, quote
+from parallel_pool._lazy import public
 from parallel_pool._workers.data import messages
 from parallel_pool.errors import ClosedError, ForkedError, PoolTimeoutError, StateError
 
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     Step = tuple[Observations, Array, Array, Array, dict[str, Any]]
 
 
+@public("cluster")
 class ClusterVectorEnv(PoolVectorEnv):
     """Environments on the machines of a Ray cluster as a `gymnasium.vector.VectorEnv`.
 
@@ -62,6 +64,7 @@ class ClusterVectorEnv(PoolVectorEnv):
     Attributes:
         num_envs: environments, n below.
         num_workers: actors; `workers` lists them.
+        batch_workers: workers of one result of `recv`.
         is_async: whether batch_workers < num_workers.
         single_observation_space: of one environment.
         single_action_space: of one environment.
@@ -71,6 +74,7 @@ class ClusterVectorEnv(PoolVectorEnv):
         metadata: of the first environment.
         render_mode: of the first environment.
         backend: "cluster".
+        worker_backend: "native", "compiled" or "process": what the workers run.
         backend_reason: what the workers run, and why; a sentence.
 
     Example:

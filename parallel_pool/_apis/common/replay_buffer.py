@@ -14,6 +14,7 @@ from parallel_pool._engine.frames import FrameLog
 from parallel_pool._engine.held import Held
 from parallel_pool._engine.rollouts import count_batches, last_batch
 from parallel_pool._engine.uncopied import Uncopied
+from parallel_pool._lazy import public
 from parallel_pool.errors import StateError
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ SLACK = 0.04
 MAX_OUTPUTS = 3
 
 
+@public("compat.gymnasium")
 @dataclass
 class Transitions:
     """Transitions drawn from a `ReplayBuffer`; arrays (count, ...) that are the caller's own.
@@ -58,6 +60,7 @@ class Transitions:
     truncations: Array
 
 
+@public("compat.gymnasium")
 class ReplayBuffer(Uncopied):
     """The last transitions of environments whose observations are stacks of frames.
 

@@ -7,11 +7,13 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from parallel_pool._engine.trees import map_leaves
+from parallel_pool._lazy import public
 
 if TYPE_CHECKING:
-    from parallel_pool._engine.buffers import Array
+    from parallel_pool._engine.buffers import Array, Observations
 
 
+@public("compat.gymnasium")
 @dataclass
 class Rollout:
     """The steps of a rollout; arrays (steps, n, ...) that are the caller's own.
@@ -23,9 +25,9 @@ class Rollout:
     Attributes:
         observations: (steps, n, *shape) of the space's dtype, before each step; an array, or a tree
             of such. Texts are arrays of objects. With frames=True `Stacks` instead.
-        next_observations: of the same shape and dtype, after each step, in the same memory: row i
-            is row i + 1 of `observations`. After a step that ended an episode: the last
-            observation of that episode; with SAME_STEP the first one of the next.
+        next_observations: (steps, n, *shape) of the same dtype, after each step, in the same
+            memory: row i is row i + 1 of `observations`. After a step that ended an episode: the
+            last observation of that episode; with SAME_STEP the first one of the next.
         actions: (steps, n, *action shape), of the dtype that the policy returned, or the common one
             if that differs between steps; a tree if its actions are one.
         rewards: float64 (steps, n); in EnvPool's API float32 (steps, rows), with a row for each
@@ -50,14 +52,14 @@ class Rollout:
         >>> envs.close()
     """
 
-    observations: Any
-    next_observations: Any
-    actions: Any
+    observations: Observations
+    next_observations: Observations
+    actions: Array | Any
     rewards: Array
     terminations: Array
     truncations: Array
     resets: Array
-    final_observations: Any
+    final_observations: Observations | None
     extras: dict[str, Array]
     infos: list[dict[str, Any]]
 

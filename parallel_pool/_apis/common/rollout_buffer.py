@@ -11,6 +11,7 @@ from parallel_pool._engine.arguments import a_type, check_count, quote
 from parallel_pool._engine.rollouts import count_batches
 from parallel_pool._engine.trees import map_leaves
 from parallel_pool._engine.uncopied import Uncopied
+from parallel_pool._lazy import public
 from parallel_pool.errors import StateError
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ EXTRA = "extra "
 MAX_KEPT = 3
 
 
+@public("compat.gymnasium")
 class RolloutBuffer(Uncopied):
     """Collects rollouts: `steps` steps of all environments, chosen by a policy.
 

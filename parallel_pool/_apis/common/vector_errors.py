@@ -13,12 +13,14 @@ from gymnasium.error import (
 )
 
 from parallel_pool import errors
+from parallel_pool._lazy import public
 from parallel_pool.errors import ClosedError, PoolTimeoutError, StateError
 
 if TYPE_CHECKING:
     from parallel_pool._engine.base_pool import BasePool
 
 
+@public("compat.gymnasium")
 class NotResetError(errors.NotResetError, ResetNeeded, AssertionError):
     """step() or render() of an environment that must be reset first, for programs of Gymnasium.
 
@@ -27,6 +29,7 @@ class NotResetError(errors.NotResetError, ResetNeeded, AssertionError):
     """
 
 
+@public("compat.gymnasium")
 class PendingCallError(AlreadyPendingCallError, StateError):
     """A call while another call is pending; `name` names the pending one."""
 

@@ -8,6 +8,7 @@ from parallel_pool._apis.common.rollout_buffer import RolloutBuffer
 from parallel_pool._apis.envpool.async_collection import AsyncCollection
 from parallel_pool._apis.envpool.sorted_storage import SortedFrameStorage, SortedStorage
 from parallel_pool._engine.pool_checks import check_idle
+from parallel_pool._lazy import public
 
 if TYPE_CHECKING:
     from parallel_pool._apis.common.rollout import Rollout
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from parallel_pool._apis.common.rollout_storage import Recorded
 
 
+@public("compat.envpool")
 class AsyncRolloutBuffer(RolloutBuffer):
     """Collects rollouts of a pool with `batch_size < num_envs`: `steps` steps of each environment.
 

@@ -25,6 +25,7 @@ from parallel_pool._engine import registry, seeds
 from parallel_pool._engine.arguments import a_type, quote, seconds
 from parallel_pool._engine.pool import check_count, reset_as
 from parallel_pool._engine.uncopied import Uncopied
+from parallel_pool._lazy import public
 from parallel_pool.errors import StateError
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
+@public("compat.envpool")
 class EnvPool(TraceMethod, TorchMethod, Uncopied):
     """A pool with EnvPool's methods. `GymnasiumEnvPool` and `DMEnvPool` say what they return.
 

@@ -13,6 +13,7 @@ from parallel_pool._apis.envpool.base import EnvPool
 from parallel_pool._apis.envpool.dm_specs import Structure, dm_env, specs
 from parallel_pool._engine.pool import all_arrays
 from parallel_pool._engine.trees import nest
+from parallel_pool._lazy import public
 from parallel_pool.errors import EnvError
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from parallel_pool._engine.seeds import Seed
 
 
+@public("compat.envpool")
 class DMEnvPool(EnvPool, dm_env.Environment):  # type: ignore[misc]
     """Many environments behind `reset`, `step`, `send` and `recv`, as a `dm_env.Environment`.
 

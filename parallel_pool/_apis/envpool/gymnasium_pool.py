@@ -19,6 +19,7 @@ from parallel_pool._apis.envpool.results import ResultBuilder, Step
 from parallel_pool._engine.base_pool import recv_some_as
 from parallel_pool._engine.rollouts import check_received
 from parallel_pool._engine.views import convert_batch
+from parallel_pool._lazy import public
 from parallel_pool.errors import EnvError, NotResetError, StateError
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from parallel_pool._engine.seeds import Seed
 
 
+@public("compat.envpool")
 class GymnasiumEnvPool(  # type: ignore[misc]
     RolloutMethod, EnvPool, VectorEnv[Any, Any, Any], gymnasium.Env[Any, Any]
 ):

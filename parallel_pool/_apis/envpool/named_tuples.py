@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Any, cast
 
+from parallel_pool._lazy import public
+
 
 @cache
 def named_tuple_type(name: str, fields: tuple[str, ...]) -> Any:
@@ -17,8 +19,9 @@ def named_tuple_type(name: str, fields: tuple[str, ...]) -> Any:
     return kind
 
 
+@public("compat.envpool")
 def named_tuple(name: str, fields: tuple[str, ...], values: Iterable[Any]) -> Any:
-    """Returns a named tuple of these values."""
+    """Returns a named tuple of these values; pickles refer to this function."""
     return named_tuple_type(name, fields)(*values)
 
 

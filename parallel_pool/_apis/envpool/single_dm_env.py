@@ -16,6 +16,7 @@ from parallel_pool._engine.interrupted import drain
 from parallel_pool._engine.trees import map_leaves, nest
 from parallel_pool._engine.uncopied import Uncopied
 from parallel_pool._engine.views import all_arrays
+from parallel_pool._lazy import public
 from parallel_pool.errors import EnvError
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ class OneEnv(EnvPool):
         return self._reset(all_arrays, None, seed, options, None)
 
 
+@public("compat.dm_env")
 class SingleDMEnv(TraceMethod, Uncopied, dm_env.Environment):  # type: ignore[misc]
     """One native environment as dm_env defines it: each call returns one `dm_env.TimeStep`.
 

@@ -24,6 +24,7 @@ from parallel_pool._engine.arguments import (
 from parallel_pool._engine.pool import Pool
 from parallel_pool._engine.specs import dict_space
 from parallel_pool._engine.trees import nest
+from parallel_pool._lazy import public
 
 if TYPE_CHECKING:
     import gymnasium
@@ -54,6 +55,7 @@ COMMON: dict[str, Any] = {
 }
 
 
+@public("python.protocol")
 @dataclass(frozen=True)
 class ArraySpec:
     """One array of a pool's results or actions.
@@ -78,11 +80,13 @@ class ArraySpec:
     is_discrete: bool = False
 
 
+@public("compat.envpool")
 class EnvSpec:
     """A task with its options: the result of `make_spec`, and the attribute `spec` of a pool.
 
     Attributes:
         id: of the task.
+        definition: what the engine knows of the environments, with which `Pool` makes them.
         config: the values of all options, a namedtuple in EnvPool's order.
         reward_threshold: the return at which the task counts as solved, None for none.
         observation_space: Gymnasium space of one environment (of one player).
@@ -304,7 +308,15 @@ class EnvSpec:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # C's form of the options is not pickled: unpickling checks them again
-        return _find, (self.id, self._given), {"additional_wrappers": self.additional_wrappers}
+        state = {"additional_wrappers": self.additional_wrappers}
+        return EnvSpec._find, (self.id, self._given), state
+
+    @staticmethod
+    @public("compat.envpool")
+    def _find(task_id: str, given: dict[str, Any]) -> EnvSpec:
+        """Makes a task's spec again; pickles refer to this function."""
+        definition, defaults = tasks.find(task_id)
+        return EnvSpec(task_id, definition, given, defaults)
 
     def __repr__(self) -> str:
         return f"EnvSpec({self.id}, {config_repr(self.config._asdict())})"
@@ -350,9 +362,8 @@ def _pool_limit(limit: Any) -> Any:
     return 0 if limit == NO_LIMIT else limit
 
 
-def _find(task_id: str, given: dict[str, Any]) -> EnvSpec:
-    definition, defaults = tasks.find(task_id)
-    return EnvSpec(task_id, definition, given, defaults)
+# where older pickles find it
+_find = EnvSpec._find
 
 
 def config_repr(config: Mapping[str, Any]) -> str:

@@ -32,6 +32,7 @@ from parallel_pool._engine.present_states import find_resets, have_states, resto
 from parallel_pool._engine.sharing import is_shared, is_used_by_programs
 from parallel_pool._engine.trees import map_leaves, names_of, nest
 from parallel_pool._engine.variation import Each, EachReset
+from parallel_pool._lazy import public
 from parallel_pool.errors import EnvError, StateError
 
 if TYPE_CHECKING:
@@ -85,6 +86,7 @@ def plain_step(views: Views) -> Step:
     return observation(), reward(), terminated(), truncated(), {}
 
 
+@public("compat.gymnasium")
 class NativeVectorEnv(AsyncCalls):
     """Native environments as a `gymnasium.vector.VectorEnv`.
 

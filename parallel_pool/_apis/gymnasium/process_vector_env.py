@@ -16,6 +16,7 @@ from parallel_pool._apis.gymnasium import spaces
 from parallel_pool._apis.gymnasium.async_calls import STEP, AsyncCalls, ResetRequest
 from parallel_pool._engine.arguments import quote
 from parallel_pool._engine.rollouts import last_batch
+from parallel_pool._lazy import public
 from parallel_pool._native import ffi, lib
 from parallel_pool._workers.data.spaces import iterate_objects
 from parallel_pool._workers.process_pool import Call, ProcessPool, listed, reset_as
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     Convert = Callable[[Views], Outcome]
 
 
+@public("compat.gymnasium")
 class ProcessVectorEnv(AsyncCalls):
     """Python environments in worker processes as a `gymnasium.vector.VectorEnv`.
 
@@ -58,6 +60,13 @@ class ProcessVectorEnv(AsyncCalls):
         render_mode: of the first environment.
         spec: from which make_vec or PoolVectorEnv made it, else None.
         pool: the `ProcessPool` underneath.
+        env_fns: as given.
+        shared_memory: as given.
+        copy: as given.
+        context: as given.
+        daemon: as given.
+        observation_mode: as given.
+        max_concurrency: as given.
 
     Example:
         >>> from parallel_pool.compat.gymnasium import ProcessVectorEnv

@@ -9,11 +9,15 @@ import numpy as np
 from gymnasium.vector import VectorEnv
 from gymnasium.wrappers.vector import RecordEpisodeStatistics
 
+from parallel_pool._engine.uncopied import Uncopied
+from parallel_pool._lazy import public
+
 if TYPE_CHECKING:
     from parallel_pool._apis.gymnasium.async_calls import Step
 
 
-class RecordTaskStatistics(RecordEpisodeStatistics):
+@public("compat.gymnasium")
+class RecordTaskStatistics(Uncopied, RecordEpisodeStatistics):
     """Gymnasium's `RecordEpisodeStatistics`, which also keeps the episodes of each task apart.
 
     Infos are those of Gymnasium's wrapper.
@@ -33,6 +37,8 @@ class RecordTaskStatistics(RecordEpisodeStatistics):
         (True, 0)
         >>> envs.close()
     """
+
+    _holds = "environments"
 
     def __init__(
         self, env: VectorEnv[Any, Any, Any], buffer_length: int = 100, stats_key: str = "episode"
@@ -69,6 +75,8 @@ class RecordTaskStatistics(RecordEpisodeStatistics):
         """
         result: Step = super().step(actions)
         infos = result[4]
+        # Gymnasium's wrapper goes on with the array that it has put into infos
+        self.prev_dones = self.prev_dones.copy()
         if f"_{self._stats_key}" in infos:
             episodes = infos[self._stats_key]
             for row in np.flatnonzero(infos[f"_{self._stats_key}"]).tolist():

@@ -13,12 +13,15 @@ from parallel_pool._apis.common.trace_method import TraceMethod
 from parallel_pool._apis.torch.torch_method import TorchMethod
 from parallel_pool._engine.arguments import quote
 from parallel_pool._engine.uncopied import Uncopied
+from parallel_pool._lazy import public
 
 if TYPE_CHECKING:
     from gymnasium.envs.registration import EnvSpec
 
     from parallel_pool._apis.common.vector_options import ObservationMode
+    from parallel_pool._engine.pool import Pool
     from parallel_pool._engine.variation import Each, EachReset
+    from parallel_pool._workers.process_pool import ProcessPool
 
 T = TypeVar("T")
 
@@ -43,6 +46,7 @@ class ChoosesBackend(type):
         return whole.replace(parameters=[*whole.parameters.values()][1:])
 
 
+@public("compat.gymnasium")
 class PoolVectorEnv(
     TraceMethod,
     TorchMethod,
@@ -92,7 +96,7 @@ class PoolVectorEnv(
     backend: str
     backend_reason: str
     autoreset_mode: AutoresetMode
-    pool: Any
+    pool: Pool | ProcessPool
 
     def __init__(
         self,

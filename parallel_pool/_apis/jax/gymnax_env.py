@@ -13,6 +13,7 @@ from parallel_pool._engine import registry
 from parallel_pool._engine.arguments import check_count, nanoseconds, seconds
 from parallel_pool._engine.pool import Pool
 from parallel_pool._engine.sharing import open_visits, share
+from parallel_pool._lazy import public
 from parallel_pool.errors import MissingDependencyError
 
 try:
@@ -41,6 +42,7 @@ SPARE = 1024
 LONG_EPISODE = 1000
 
 
+@public("compat.jax")
 @jax.tree_util.register_static
 @dataclass(frozen=True)
 class EnvParams:
@@ -63,6 +65,7 @@ class EnvParams:
         return replace(self, **changes)
 
 
+@public("compat.jax")
 class EnvState(NamedTuple):
     """The state of an environment.
 
@@ -79,8 +82,8 @@ class EnvState(NamedTuple):
         (dtype('int32'), (192,))
     """
 
-    time: Any
-    snapshot: Any
+    time: jax.Array
+    snapshot: jax.Array
 
 
 def make_gymnax(
@@ -183,6 +186,7 @@ def _state_size(
     return (max(least, largest, expected) * 3 // 2 + SPARE) // 8 * 8
 
 
+@public("compat.jax")
 class GymnaxEnv:
     """An environment as pure functions; see `make_gymnax`.
 

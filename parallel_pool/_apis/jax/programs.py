@@ -15,6 +15,7 @@ from parallel_pool._engine.buffers import engine_indices
 from parallel_pool._engine.named_batch import batch_class, field_names
 from parallel_pool._engine.pool import Pool
 from parallel_pool._engine.sharing import share
+from parallel_pool._lazy import public
 from parallel_pool._native import lib
 from parallel_pool.errors import MissingDependencyError
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from parallel_pool._engine.buffers import Array
 
 
+@public("compat.jax")
 class Functions(NamedTuple):
     """What `xla` returns: a handle, and functions for use inside and outside of `jax.jit`.
 

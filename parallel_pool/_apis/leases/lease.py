@@ -12,6 +12,7 @@ from parallel_pool._apis.leases.waiters import TaskWaiter, ThreadWaiter
 from parallel_pool._engine import seeds
 from parallel_pool._engine.arguments import check_count, seconds
 from parallel_pool._engine.uncopied import Uncopied
+from parallel_pool._lazy import public
 from parallel_pool.errors import PoolTimeoutError, StateError, WorkerError
 
 if TYPE_CHECKING:
@@ -103,6 +104,7 @@ def _reset_arguments(seed: Any, options: Any) -> dict[str, Any]:
     return arguments
 
 
+@public("leases")
 class AsyncLease(_AnyLease):
     """One environment of a `LeasePool`, for a task of asyncio.
 
@@ -253,6 +255,7 @@ class AsyncLease(_AnyLease):
             raise
 
 
+@public("leases")
 class Lease(_AnyLease):
     """One environment of a `LeasePool`, for a thread: `AsyncLease` says what its calls do.
 

@@ -13,6 +13,7 @@ from parallel_pool._apis.leases.native_envs import NativeEnvs
 from parallel_pool._apis.leases.worker_envs import WorkerEnvs
 from parallel_pool._engine.arguments import check_count, seconds
 from parallel_pool._engine.uncopied import Uncopied
+from parallel_pool._lazy import public
 from parallel_pool._workers.pool_arguments import MAX_WORKERS, check_functions, check_timeouts
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 GRACE = 5.0
 
 
+@public("leases")
 class LeasePool(Uncopied):
     """Environments that callers have one at a time, each with its own calls and deadlines.
 

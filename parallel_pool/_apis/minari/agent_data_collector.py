@@ -19,6 +19,7 @@ from parallel_pool._engine import seeds
 from parallel_pool._engine.arguments import a_type, quote
 from parallel_pool._engine.trees import row_of
 from parallel_pool._engine.uncopied import Uncopied
+from parallel_pool._lazy import public
 from parallel_pool._workers.process_pool import seeds_episodes
 from parallel_pool.errors import StateError
 
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     Step = tuple[dict[Any, Any], ByAgent, ByAgent, ByAgent, dict[Any, Any]]
 
 
+@public("compat.minari")
 class AgentDataCollector(Uncopied):
     """Records all episodes of all agents of a `PoolParallelEnv`, a dataset for each agent.
 

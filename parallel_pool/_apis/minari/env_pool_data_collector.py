@@ -22,6 +22,7 @@ from parallel_pool._engine.trees import map_leaves, row_of
 from parallel_pool._engine.uncopied import Uncopied
 from parallel_pool._engine.variation import differs
 from parallel_pool._engine.views import all_arrays
+from parallel_pool._lazy import public
 from parallel_pool.errors import EnvError, PoolTimeoutError
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 NOT_RECORDED = {"env_id", "players", "elapsed_step", "num_rows"}
 
 
+@public("compat.minari")
 class EnvPoolDataCollector(Uncopied, gymnasium.Wrapper[Any, Any, Any, Any]):
     """Records all episodes of a pool with EnvPool's API, asynchronous ones, too.
 

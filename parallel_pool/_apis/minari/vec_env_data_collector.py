@@ -15,6 +15,7 @@ from parallel_pool._apis.minari.recording import Recording
 from parallel_pool._apis.sb3.infos import TRUNCATED
 from parallel_pool._engine.arguments import a_type, quote
 from parallel_pool._engine.uncopied import Uncopied
+from parallel_pool._lazy import public
 from parallel_pool._workers.data.messages import RESTARTED
 from parallel_pool.errors import MissingDependencyError
 
@@ -38,6 +39,7 @@ FINAL_OBSERVATION = "terminal_observation"
 NOT_RECORDED = {TRUNCATED, FINAL_OBSERVATION, *RESTARTED}
 
 
+@public("compat.minari")
 class VecEnvDataCollector(Uncopied, VecEnvWrapper):
     """Records all episodes of a `VecEnv`, also those that an agent plays while it learns.
 

@@ -18,6 +18,7 @@ from parallel_pool._apis.minari.recording import Recording
 from parallel_pool._engine import seeds
 from parallel_pool._engine.arguments import quote
 from parallel_pool._engine.uncopied import Uncopied
+from parallel_pool._lazy import public
 
 if TYPE_CHECKING:
     import minari
@@ -32,6 +33,7 @@ else:
     Wrapper = VectorWrapper
 
 
+@public("compat.minari")
 class VectorDataCollector(Uncopied, Wrapper):
     """Records all episodes of a vector environment, as `minari.DataCollector` does of one.
 

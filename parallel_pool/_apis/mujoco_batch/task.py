@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from parallel_pool._lazy import public
+
 if TYPE_CHECKING:
     from gymnasium.spaces import Space
 
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from parallel_pool._engine.buffers import Array
 
 
+@public("mujoco_batch")
 class Task:
     """A task in vectorised Python: derive a class, and give it to `BatchVectorEnv`.
 

@@ -16,6 +16,7 @@ from parallel_pool._apis.gymnasium.process_vector_env import ProcessVectorEnv
 from parallel_pool._apis.mujoco_batch.task_worlds import DIVERGED, TaskWorlds, task_of
 from parallel_pool._engine.env_ids import one_id
 from parallel_pool._families.mujoco_viewer import WorldView
+from parallel_pool._lazy import public
 from parallel_pool._workers.worlds_pool import WorldsPool, lane_of
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from parallel_pool._workers.replies import Replies
 
 
+@public("mujoco_batch")
 class BatchVectorEnv(ProcessVectorEnv):
     """Many worlds of a `Task` on `mujoco.batch.Batch`, as a `gymnasium.vector.VectorEnv`.
 

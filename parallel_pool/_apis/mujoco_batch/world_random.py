@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from parallel_pool._lazy import public
+
 if TYPE_CHECKING:
     from parallel_pool._engine.buffers import Array
 
     Size = int | Sequence[int]
 
 
+@public("mujoco_batch")
 class WorldRandom:
     """Random numbers for the worlds that begin an episode, of which each has a generator.
 

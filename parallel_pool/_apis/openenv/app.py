@@ -15,6 +15,7 @@ from parallel_pool._apis.openenv.tasks import Tasks
 from parallel_pool._apis.openenv.web_socket import WebSocket
 from parallel_pool._engine.arguments import check_count, quote, seconds
 from parallel_pool._engine.uncopied import Uncopied
+from parallel_pool._lazy import public
 
 if TYPE_CHECKING:
     from parallel_pool._apis.leases.lease_pool import LeasePool
@@ -33,6 +34,7 @@ BEFORE_RESET = {"episode_id": None, "step_count": 0}
 TASK_METHODS = ("splits", "tasks", "num_tasks", "task", "task_range")
 
 
+@public("compat.openenv")
 class OpenEnvApp(Uncopied):
     """An ASGI application that serves a `LeasePool` by OpenEnv's protocol: WebSockets and HTTP.
 

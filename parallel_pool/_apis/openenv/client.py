@@ -17,6 +17,7 @@ from parallel_pool._apis.openenv.json_reader import from_json
 from parallel_pool._apis.openenv.json_values import to_json
 from parallel_pool._apis.openenv.space_schemas import KEYWORD, space_of
 from parallel_pool._engine.arguments import quote, seconds
+from parallel_pool._lazy import public
 from parallel_pool.errors import MissingDependencyError, NotResetError
 
 try:
@@ -34,6 +35,7 @@ MAX_MESSAGE = 100 << 20
 OF_OPENENV = {"done", "reward", "metadata"}
 
 
+@public("compat.openenv")
 class OpenEnvEnv(gymnasium.Env[Any, Any]):
     """An environment whose episodes one session of an OpenEnv server plays.
 

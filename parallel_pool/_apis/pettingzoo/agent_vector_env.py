@@ -17,6 +17,7 @@ from parallel_pool._apis.torch.torch_method import TorchMethod
 from parallel_pool._engine.arguments import a_type, quote
 from parallel_pool._engine.trees import put_rows, row_of
 from parallel_pool._engine.uncopied import Uncopied
+from parallel_pool._lazy import public
 from parallel_pool.errors import StateError
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     Step = tuple[Observations, Array, Array, Array, dict[str, Any]]
 
 
+@public("compat.pettingzoo")
 class AgentVectorEnv(TraceMethod, TorchMethod, Uncopied, VectorEnv[Any, Any, Any]):
     """n parallel environments with k agents each as a `gymnasium.vector.VectorEnv` of n * k rows.
 

@@ -10,6 +10,7 @@ import numpy as np
 from gymnasium import spaces
 
 from parallel_pool._engine.trees import map_leaves
+from parallel_pool._lazy import public
 from parallel_pool._workers.data.spaces import ARRAYS, map_space
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from parallel_pool._engine.buffers import Array
 
 
+@public("compat.pettingzoo")
 @dataclass(frozen=True)
 class AgentGroup:
     """Agents with equal observation spaces and equal action spaces.
@@ -51,6 +53,7 @@ class AgentGroup:
         return list(self.indices)
 
 
+@public("compat.pettingzoo")
 class AgentArrays(NamedTuple):
     """What n environments returned, as arrays; k is the number of possible agents.
 

@@ -21,6 +21,7 @@ from parallel_pool._apis.pettingzoo.process_agents import ProcessAgents
 from parallel_pool._engine.actions import check_sequence
 from parallel_pool._engine.arguments import a_type, check_sizes, one_of, quote
 from parallel_pool._engine.uncopied import Uncopied
+from parallel_pool._lazy import public
 from parallel_pool.errors import StateError
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 OF_FUNCTIONS = {"on_error": "raise", "episode_seeds": False, "prepare_resets": False}
 
 
+@public("compat.pettingzoo")
 class PoolParallelEnv(TraceMethod, Uncopied):
     """n PettingZoo parallel environments, with an axis of n in each array.
 

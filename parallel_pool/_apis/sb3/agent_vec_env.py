@@ -10,11 +10,13 @@ from gymnasium.vector import AutoresetMode
 from parallel_pool._apis.pettingzoo.pool_parallel_env import PoolParallelEnv
 from parallel_pool._apis.sb3.agents import AgentBackend
 from parallel_pool._apis.sb3.vec_env import PoolVecEnv
+from parallel_pool._lazy import public
 
 if TYPE_CHECKING:
     from parallel_pool._apis.pettingzoo.agent_table import Policy
 
 
+@public("compat.sb3")
 class AgentVecEnv(PoolVecEnv):
     """n parallel environments with k agents each as a `VecEnv` of n * k rows.
 

@@ -9,11 +9,13 @@ from gymnasium.vector import AutoresetMode
 from parallel_pool._apis.mujoco_batch.vector_env import BatchVectorEnv
 from parallel_pool._apis.sb3.batch import BatchBackend
 from parallel_pool._apis.sb3.vec_env import PoolVecEnv
+from parallel_pool._lazy import public
 
 if TYPE_CHECKING:
     from parallel_pool._apis.mujoco_batch.task import Task
 
 
+@public("mujoco_batch")
 class BatchVecEnv(PoolVecEnv):
     """Many worlds of a `Task` on `mujoco.batch.Batch`, as a `VecEnv`.
 

@@ -10,6 +10,7 @@ from parallel_pool._apis.cluster.vector_env import ClusterVectorEnv
 from parallel_pool._apis.gymnasium import backends
 from parallel_pool._apis.sb3.cluster import ClusterBackend
 from parallel_pool._apis.sb3.vec_env import PoolVecEnv
+from parallel_pool._lazy import public
 
 # options of `ClusterVectorEnv` that a VecEnv has no use for
 REFUSED = {
@@ -18,6 +19,7 @@ REFUSED = {
 }
 
 
+@public("compat.sb3")
 class ClusterVecEnv(PoolVecEnv):
     """Environments on the machines of a Ray cluster as a `VecEnv`.
 

@@ -12,6 +12,7 @@ from parallel_pool._apis.sb3.vec_env import PoolVecEnv
 from parallel_pool._engine.arguments import a_type, quote
 from parallel_pool._engine.buffers import engine_indices
 from parallel_pool._engine.rollouts import RolloutMemory, can_roll, roll
+from parallel_pool._lazy import public
 from parallel_pool.errors import MissingDependencyError
 
 try:
@@ -33,6 +34,7 @@ MAX_KEPT = 2
 SAMPLED = ("observations", "actions", "values", "log_probs", "advantages", "returns")
 
 
+@public("compat.sb3")
 class PoolRolloutBuffer(RolloutBuffer):
     """A `stable_baselines3.common.buffers.RolloutBuffer` into which a `PoolVecEnv` writes.
 

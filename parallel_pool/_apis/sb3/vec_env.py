@@ -20,6 +20,7 @@ from parallel_pool._engine import seeds
 from parallel_pool._engine.arguments import a_type, named, one_of, quote
 from parallel_pool._engine.pool import MAX_ENVS, check_count
 from parallel_pool._engine.uncopied import Uncopied
+from parallel_pool._lazy import public
 from parallel_pool.errors import MissingDependencyError, StateError
 
 try:
@@ -60,6 +61,7 @@ FOR_FUNCTIONS = {
 }
 
 
+@public("compat.sb3")
 class PoolVecEnv(TraceMethod, Uncopied, VecEnv):
     """Many environments as a `stable_baselines3.common.vec_env.VecEnv`.
 

@@ -11,6 +11,7 @@ from parallel_pool._apis.torch.transfers import transfers_to
 from parallel_pool._engine.arguments import a_type, quote
 from parallel_pool._engine.env_errors import env_error_of
 from parallel_pool._engine.uncopied import Uncopied
+from parallel_pool._lazy import public
 
 if TYPE_CHECKING:
     from typing import Self
@@ -26,6 +27,7 @@ TAKES = {
 }
 
 
+@public("compat.torch")
 class TorchEnv(Uncopied):
     """Environments whose `reset`, `step`, `send` and `recv` take and return tensors, as do the
     halves of `step` and `reset`: `step_async`, `step_wait`, `reset_async` and `reset_wait`.

@@ -14,6 +14,7 @@ from parallel_pool._engine.arguments import a_type, check_count, quote
 from parallel_pool._engine.base_pool import BasePool
 from parallel_pool._engine.turns import stop_spinning
 from parallel_pool._engine.uncopied import Uncopied
+from parallel_pool._lazy import public
 from parallel_pool.errors import ClosedError
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 DEPTH = 2
 
 
+@public("turns")
 class PolicyLoop(Uncopied):
     """A policy and its environments in turns: the policy decides for one chunk of the environments
     while the others step.

@@ -6,10 +6,13 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from parallel_pool._lazy import public
+
 if TYPE_CHECKING:
     from parallel_pool._engine.buffers import Array, Observations
 
 
+@public("turns")
 class Turn(NamedTuple):
     """One step of the environments `rows`, of which there are k.
 
@@ -19,7 +22,7 @@ class Turn(NamedTuple):
         rows: the environments, a slice of 0 to num_envs.
         observations: what the policy was given, (k, *shape) of the space's dtype, or a dict or
             tuple of such arrays.
-        actions: as the policy returned them, (k, *action shape).
+        actions: as the policy returned them, (k, *action shape) of its dtype.
         extras: what the policy returned beside its actions.
         rewards: float64 (k,).
         terminations: bool (k,).
@@ -41,7 +44,7 @@ class Turn(NamedTuple):
 
     rows: slice
     observations: Observations
-    actions: Any
+    actions: Array | Any
     extras: Mapping[str, Any]
     rewards: Array
     terminations: Array

@@ -14,6 +14,7 @@ from dm_env import StepType, specs  # type: ignore[import-untyped]
 
 from parallel_pool._engine.actions import described
 from parallel_pool._engine.arguments import quote
+from parallel_pool._lazy import public
 from parallel_pool._workers.data import dm_spaces
 from parallel_pool._workers.run.adapters import adapted
 from parallel_pool._workers.run.generators import seed_generators
@@ -21,6 +22,7 @@ from parallel_pool._workers.run.generators import seed_generators
 FIRST, LAST = StepType.FIRST, StepType.LAST
 
 
+@public("compat.dm_env")
 class DMEnvAdapter(gymnasium.Env[Any, Any]):
     """Steps a `dm_env.Environment` through Gymnasium's API.
 

@@ -51,3 +51,21 @@ def test_environments_without_tasks_are_refused() -> None:
     with pytest.raises(AttributeError, match="task"):
         RecordTaskStatistics(envs)
     envs.close()
+
+
+def test_what_is_written_into_infos_changes_no_statistics() -> None:
+    task = mixture(*POLES).id
+    envs, twin = (RecordTaskStatistics(parallel_pool.make_vec(task, 4)) for _ in range(2))
+    for each in (envs, twin):
+        each.reset(seed=1)
+        each.action_space.seed(1)
+    for _ in range(80):
+        infos = envs.step(envs.action_space.sample())[4]
+        if "_episode" in infos:
+            infos["_episode"][:] = True
+        twin.step(twin.action_space.sample())
+    lengths = [list(queue) for queue in twin.length_queues.values()]
+    assert sum(map(len, lengths)) > 4
+    assert [list(queue) for queue in envs.length_queues.values()] == lengths
+    envs.close()
+    twin.close()

@@ -26,6 +26,8 @@ from tests.contract.test_every_id import IDS
 from tests.support.sampling import sampled
 from tests.support.timeouts import TEST_TIMEOUT
 
+pytestmark = pytest.mark.proven("csrc", "parallel_pool/_engine")
+
 ROWS, LIMIT = 3, 7
 # Pong's states are large, and Box2D's hold the actions of their episode
 QUICK = {"CartPole-v1", "Pong-v5", "LunarLander-v3"}

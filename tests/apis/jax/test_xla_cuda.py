@@ -30,6 +30,8 @@ from parallel_pool.errors import StateError
 from tests.support.jax_scans import compare
 from tests.support.same import assert_same
 
+pytestmark = pytest.mark.proven("csrc", "parallel_pool/_engine", "tests/apis/jax")
+
 HERE = "tests/apis/jax/test_xla_cuda.py"
 
 

@@ -73,6 +73,22 @@ class Vector(Kind):
         }
 
 
+class Wrapped(Vector):
+    """Wrappers around a vector environment, which have `step` and `reset` only."""
+
+    removes_mask = True
+
+
+class Statistics(Wrapped):
+    """`RecordTaskStatistics`."""
+
+    def play(self, env: Any) -> Any:
+        result = super().play(env)
+        # the time that an episode has taken
+        result[-1].get("episode", {}).pop("t", None)
+        return result
+
+
 class Tensors(Vector):
     """`TorchEnv` of a vector environment."""
 

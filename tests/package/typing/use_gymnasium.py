@@ -52,6 +52,7 @@ assert_type(native.pool, parallel_pool.Pool)
 assert_type(process.pool, parallel_pool.ProcessPool)
 
 assert_type(PoolVectorEnv("CartPole-v1", 2), PoolVectorEnv)
+assert_type(PoolVectorEnv("CartPole-v1", 2).pool, parallel_pool.Pool | parallel_pool.ProcessPool)
 assert_type(NativeVectorEnv("CartPole-v1", 2, max_episode_steps=5), NativeVectorEnv)
 assert_type(ProcessVectorEnv([]), ProcessVectorEnv)
 
@@ -60,6 +61,7 @@ assert_type(buffer, RolloutBuffer)
 rollout = buffer.collect(lambda observations: np.zeros(len(observations), np.int64))
 assert_type(rollout, Rollout)
 assert_type(rollout.rewards, Array)
+print(rollout.observations.shape, rollout.observations["image"], rollout.actions.shape)
 assert_type(rollout.map(np.ndarray.tolist), Rollout)
 
 replay = ReplayBuffer(native, 1000, seed=0)
