@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from parallel_pool._engine.env_errors import env_error_of
 from parallel_pool._engine.pool_checks import check_idle, check_reset
-from parallel_pool.errors import EnvError, NotResetError
+from parallel_pool.errors import NotResetError
 
 if TYPE_CHECKING:
     from parallel_pool._engine.base_pool import BasePool
@@ -34,8 +35,8 @@ def drain(pool: BasePool) -> Iterator[tuple[Any, tuple[int, ...]]]:
         try:
             batch: Any = pool.recv(min_rows=rows)
         except Exception as error:
-            failure = error if isinstance(error, EnvError) else error.__cause__
-            if pool.in_flight == before or not isinstance(failure, EnvError):
+            failure = env_error_of(error)
+            if pool.in_flight == before or failure is None:
                 raise
             batch, failed = failure.batch, failure.env_ids
         yield batch, failed

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from parallel_pool._native import ffi, lib
@@ -21,7 +22,14 @@ if TYPE_CHECKING:
 
 
 class Replies:
-    """Reads the replies to the last batch, dicts with keys of `data.messages`."""
+    """Reads the replies to the last batch, dicts with keys of `data.messages`.
+
+    Attributes:
+        whole_infos: a function that returns the infos which came with the last batch as an array
+            and a mask for each key; None if not all environments have infos of the same keys and
+            types, or if that is new: `in_columns` learns it. No environment has sent anything else
+            if there are infos.
+    """
 
     def __init__(self, handle: CData, num_envs: int, supervisor: Lanes, restarts: bool) -> None:
         """
@@ -36,8 +44,10 @@ class Replies:
         self._supervisor = supervisor
         self._local = supervisor if isinstance(supervisor, LocalLane) else None
         self._restarts = restarts
-        # how the workers replied when all environments had the same infos last; None: not yet
-        self._table: ReplyTable | None = None
+        # of workers None until a table is learned: a call of C, as each batch asks for them
+        self._unlearned: Callable[[], dict[str, Any] | None]
+        self._unlearned = partial(getattr, self._local, "whole_infos", None)
+        self.whole_infos = self._unlearned
         # allocated once: it took a third of the time of `in_columns`, called for each batch
         self._count, self._size = ffi.new("int32_t *"), ffi.new("int64_t *")
 
@@ -53,16 +63,6 @@ class Replies:
             else:
                 replies[env_id] = reply
         return dict(sorted(replies.items()))
-
-    def whole_infos(self) -> dict[str, Any] | None:
-        """Returns the infos that came with the last batch as an array and a mask for each key.
-
-        None if not all environments have infos of the same keys and types, or if that is new:
-        `in_columns` learns it. No environment has sent anything else if there are infos.
-        """
-        if self._local is not None:
-            return self._local.whole_infos
-        return None if self._table is None else self._table.read(self._handle)
 
     def in_columns(self) -> dict[int, Reply]:
         """Returns replies without a dict of infos for each environment; faster than `by_env`.
@@ -86,13 +86,14 @@ class Replies:
 
     def _learn_table(self, env_ids: Iterable[int], reply: Reply) -> None:
         """Makes a table for replies like these, if they are the infos of all environments."""
-        if not isinstance(reply.get(INFOS), InfoColumns):
+        if self._local is not None or not isinstance(reply.get(INFOS), InfoColumns):
             return
         messages = []
         for env_id in env_ids:
             data = lib.pp_pool_reply(self._handle, env_id, self._size)
             messages.append((env_id, ffi.buffer(data, self._size[0])[:]))
-        self._table = ReplyTable.of(messages, self._num_envs)
+        table = ReplyTable.of(messages, self._num_envs)
+        self.whole_infos = self._unlearned if table is None else partial(table.read, self._handle)
 
     def _reply(self, env_id: int) -> Reply:
         reply = self.of(env_id)

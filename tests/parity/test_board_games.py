@@ -208,6 +208,8 @@ def test_spaces_and_metadata_are_identical(task_id: str) -> None:
                 own.seed(5)
                 expected.seed(5)
                 assert_same(own.sample(), expected.sample(), name)
+        for name in ("observation_spaces", "action_spaces"):
+            assert getattr(ours.unwrapped, name) == getattr(theirs.unwrapped, name)
         with pytest.raises(AttributeError, match="rewards cannot be accessed before reset"):
             _ = ours.rewards
 

@@ -359,7 +359,8 @@ class ClusterVectorEnv(PoolVectorEnv):
         mask, own = reset_mask.split(options, self.num_envs, self._was_reset)
         self._drain()
         self._send_resets(each, own, mask)
-        reset_mask.remove(options)
+        if options and reset_mask.KEY in options:
+            del options[reset_mask.KEY]
         before = self._ended.copy()
         observations, _, _, _, infos = self._received(self._workers)
         self._was_reset = True

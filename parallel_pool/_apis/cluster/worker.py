@@ -14,10 +14,10 @@ from parallel_pool._apis.cluster import numbers
 from parallel_pool._apis.gymnasium.local_backends import make_local
 from parallel_pool._engine import registry
 from parallel_pool._engine.cores import limit_cores
+from parallel_pool._engine.env_errors import env_error_of
 from parallel_pool._engine.registry import Origin
 from parallel_pool._workers.data.messages import Failure
 from parallel_pool._workers.start import affinity
-from parallel_pool.errors import EnvError
 
 NODES = Path("/sys/devices/system/node")
 
@@ -95,8 +95,8 @@ class Worker:
         try:
             return getattr(self, method)(*arguments)
         except BaseException as error:
-            failed = error if isinstance(error, EnvError) else error.__cause__
-            env_ids = failed.env_ids if isinstance(failed, EnvError) else None
+            failed = env_error_of(error)
+            env_ids = None if failed is None else failed.env_ids
             numbers.shift_error(error, self._first)
             return Raised(Failure.of(error, cloudpickle.dumps), env_ids)
 

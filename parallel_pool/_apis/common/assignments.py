@@ -115,12 +115,11 @@ class Assignments:
             self._seen.add(call)
             self._left.append(call)
 
-    def reach_method(self, name: str, given: Mapping[str, Roots] | None = None) -> bool:
-        """Adds all methods and properties of this name; returns whether there is one."""
-        found = [vars(each)[name] for each in self._kind.__mro__ if name in vars(each)]
-        for function in found:
-            self.reach(function, given)
-        return bool(found)
+    def reach_method(self, name: str) -> None:
+        """Adds all methods and properties of this name."""
+        for each in self._kind.__mro__:
+            if name in vars(each):
+                self.reach(vars(each)[name])
 
     def is_own(self, thing: Any) -> bool:
         """Returns whether a function or class belongs to the package of the environment."""

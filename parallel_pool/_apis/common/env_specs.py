@@ -238,3 +238,20 @@ def metadata(definition: Definition, reference: EnvSpec | None) -> dict[str, Any
         creator = dependencies.load_creator(reference.entry_point)
         return copy.deepcopy(dict(creator.metadata))
     return {"render_modes": renderer.modes(definition, None)}
+
+
+def vector_metadata(
+    definition: Definition, reference: EnvSpec | None, render_mode: str | None
+) -> dict[str, Any]:
+    """Returns metadata in which a render mode for lists of pictures ("rgb_array_list") is known.
+
+    Raises:
+        ValueError: the environments have no such render mode.
+    """
+    found, drawn = metadata(definition, reference), renderer.modes(definition, reference)
+    lists = [f"{mode}_list" for mode in drawn if mode != "human"]
+    renderer.check_mode(render_mode, [*drawn, *lists])
+    if render_mode in lists:
+        # as Gymnasium's RenderCollection does
+        found["render_modes"] = [*found["render_modes"], render_mode]
+    return found

@@ -103,6 +103,11 @@ def defaults(definition: Definition) -> Mapping[str, Any]:
     return options
 
 
+def pop_options(definition: Definition, options: dict[str, Any]) -> dict[str, Any]:
+    """Removes a definition's drawing options from the options that are given; returns them."""
+    return {name: options.pop(name) for name in defaults(definition) if name in options}
+
+
 def modes(definition: Definition, reference: EnvSpec | None) -> list[str]:
     """Returns the render modes of a definition that draw one picture at a time."""
     module = registry.renderer_module(definition)

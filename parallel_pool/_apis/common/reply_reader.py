@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from gymnasium.vector.utils import batch_space, create_empty_array, iterate
 
 from parallel_pool._engine.buffers import engine_indices
 from parallel_pool._workers.data.info_columns import each, of_objects
@@ -18,7 +17,7 @@ from parallel_pool._workers.data.messages import (
     INFOS,
     OBSERVATION,
 )
-from parallel_pool._workers.data.spaces import Reader, batch_objects
+from parallel_pool._workers.data.spaces import Reader, batch_objects, nothing
 
 if TYPE_CHECKING:
     from gymnasium.spaces import Space
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from parallel_pool._workers.data.info_columns import InfoColumns
     from parallel_pool._workers.data.messages import Reply
     from parallel_pool._workers.process_pool import ProcessPool
+    from parallel_pool._workers.replies import Replies
 
     # observations, rewards, terminations, truncations; the leaves of final observations if any
     Converted = tuple[Any, Array, Array, Array, Sequence[Array]]
@@ -77,6 +77,24 @@ class ReplyReader:
         ended: Array = batch[self._terminated] | batch[self._truncated]
         return ended
 
+    def with_infos(
+        self, converted: Converted, sent: Replies, add: AddInfo, env_ids: Array | None = None
+    ) -> tuple[Any, Infos]:
+        """Returns the observations, and the infos that environments sent with their rows.
+
+        Args:
+            converted: the rows.
+            sent: of the pool.
+            add: as for `infos`.
+            env_ids: of the rows; None: they are those of all environments, in order.
+        """
+        replies: Mapping[int, Reply] = {}
+        infos = sent.whole_infos() if env_ids is None else None
+        if infos is None:
+            replies = sent.in_columns() if env_ids is None else _by_row(sent.by_env(), env_ids)
+            infos = self.infos(add, replies, converted) if replies else {}
+        return self.batch(replies) if self.has_objects else converted[0], infos
+
     def infos(self, add: AddInfo, replies: Mapping[int, Reply], converted: Converted) -> Infos:
         """Returns the infos that environments sent with their rows.
 
@@ -115,15 +133,15 @@ class ReplyReader:
             if OBSERVATION in reply:
                 last[i] = reply[OBSERVATION]
         if any(each is None for each in last):
-            nothing = _nothing(self._space)
-            last = [nothing if each is None else each for each in last]
+            empty = nothing(self._space)
+            last = [empty if each is None else each for each in last]
         return batch_objects(self._space, last)
 
 
-def _nothing(space: Space[Any]) -> Any:
-    """Returns an empty observation; None for a space that Gymnasium does not know."""
-    batch = create_empty_array(space, 1)
-    return None if batch is None else next(iter(iterate(batch_space(space, 1), batch)))
+def _by_row(replies: Mapping[int, Reply], env_ids: Array) -> dict[int, Reply]:
+    """Returns replies of environments by their rows in a batch."""
+    rows = {env_id: row for row, env_id in enumerate(env_ids.tolist())}
+    return {rows[env_id]: reply for env_id, reply in replies.items()}
 
 
 def _add_columns(infos: Infos, columns: InfoColumns, num_envs: int, add: AddInfo) -> Infos:

@@ -52,12 +52,6 @@ def split(
     return mask.copy(), {key: value for key, value in options.items() if key != KEY}
 
 
-def remove(options: dict[str, Any] | None) -> None:
-    """Removes the mask from the caller's options, as Gymnasium does; for an accepted reset."""
-    if options is not None:
-        options.pop(KEY, None)
-
-
 def observe_others(pool: Pool, mask: Array | None) -> NamedBatch | None:
     """Returns the observations of environments that a masked reset leaves out; None: no such.
 

@@ -66,8 +66,8 @@ class DMEnvPool(EnvPool, dm_env.Environment):  # type: ignore[misc]
             drawing=drawing,
             has_steps=True,
         )
-        self._num_players = spec.num_players
-        self._state = Structure("State", nest(self._rows.names))
+        state = Structure("State", nest(self._rows.names))
+        self._result = partial(_time_step, self._rows, state, spec.num_players)
 
     def step(
         self, action: Any, env_id: Any = None, *, timeout: float | None = None
@@ -149,14 +149,10 @@ class DMEnvPool(EnvPool, dm_env.Environment):  # type: ignore[misc]
             raise
 
     def _convert(self, views: Views) -> Any:
-        return _time_step(self._rows, self._state, self._num_players, all_arrays(views))
-
-    def _result(self, batch: Batch) -> Any:
-        return _time_step(self._rows, self._state, self._num_players, batch)
+        return self._result(all_arrays(views))
 
     def _converters(self) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
-        convert = partial(_time_step, self._rows, self._state, self._num_players)
-        return convert, convert
+        return self._result, self._result
 
     # --------------------------------------------------------------------------------- specs --
 

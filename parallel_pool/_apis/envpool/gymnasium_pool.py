@@ -138,8 +138,7 @@ class GymnasiumEnvPool(  # type: ignore[misc]
             raise
         # No function call from here on: Python handles signals after each, and the pool has handed
         # over the batch.
-        if self._rows.live_players is not None:
-            self._rows.live_players.is_taken = True
+        self._rows.latest.is_taken = True
         return step
 
     @overload
@@ -200,8 +199,7 @@ class GymnasiumEnvPool(  # type: ignore[misc]
             error.batch = self._received(error.batch, reset, return_info)
             raise
         # as in `step`
-        if self._rows.live_players is not None:
-            self._rows.live_players.is_taken = True
+        self._rows.latest.is_taken = True
         return result
 
     def _recv_some(
@@ -212,12 +210,10 @@ class GymnasiumEnvPool(  # type: ignore[misc]
             result = recv_some_as(self.pool, convert, timeout, min_rows)
         except EnvError as error:
             error.batch = convert_batch(convert, error.batch)
-            if self._rows.live_players is not None:
-                self._rows.live_players.is_taken = True
+            self._rows.latest.is_taken = True
             raise
         # as in `step`
-        if self._rows.live_players is not None:
-            self._rows.live_players.is_taken = True
+        self._rows.latest.is_taken = True
         return result
 
     def _some(self, reset: bool, return_info: bool | None, views: Views) -> Any:
@@ -267,8 +263,7 @@ class GymnasiumEnvPool(  # type: ignore[misc]
             error.batch = self._received(error.batch, True)
             raise
         # as in `step`
-        if self._rows.live_players is not None:
-            self._rows.live_players.is_taken = True
+        self._rows.latest.is_taken = True
         return result
 
     def rollout(self, steps: int, *, frames: bool = False) -> RolloutBuffer:

@@ -38,6 +38,15 @@ class RowPlan(NamedTuple):
     rewards: Array
 
 
+class Latest:
+    """The result that was made last; `is_taken` once the pool has handed it over.
+
+    After Ctrl-C a batch is converted again, from the same rows before.
+    """
+
+    is_taken = False
+
+
 class LivePlayers:
     """Rows of players of n environments, for environments that have the info `live`.
 
@@ -45,20 +54,16 @@ class LivePlayers:
     whose episode ends in this one. The reward of a row is the sum of the player's rewards since its
     last row. A step takes an action for each player that acts, or for each row of the last result:
     those of players that do not act are ignored.
-
-    Attributes:
-        planned: the rows of the result that was made last; None if they have been taken over.
-        is_taken: whether the pool has handed over that result: then the next use of this object
-            takes the rows over. After Ctrl-C a batch is converted again, from the same rows before.
     """
 
-    def __init__(self, num_envs: int, num_players: int, action: Field) -> None:
+    def __init__(self, num_envs: int, num_players: int, action: Field, latest: Latest) -> None:
         """Makes rows for environments that were never reset.
 
         Args:
             num_envs: environments, n.
             num_players: of each environment, k.
             action: the field of one player's action.
+            latest: if it is taken, the next use of this object takes its rows over.
         """
         self._k = num_players
         self._action = action
@@ -69,8 +74,9 @@ class LivePlayers:
         self._ended: Array = np.zeros(shape, np.bool_)
         self._unpaid: Array = np.zeros(shape)
         self._all: Array = np.arange(num_envs)
-        self.planned: RowPlan | None = None
-        self.is_taken = False
+        self._latest = latest
+        # its rows; None if they have been taken over
+        self._planned: RowPlan | None = None
 
     # --------------------------------------------------------------------------------- results --
 
@@ -83,7 +89,7 @@ class LivePlayers:
         terminated: Array | None,
         rewards: Array,
     ) -> RowPlan:
-        """Returns the rows of a result, which become `planned`.
+        """Returns the rows of a result.
 
         Args:
             env_ids: the environments, (count,).
@@ -106,7 +112,7 @@ class LivePlayers:
         earned = unpaid.reshape(-1)[rows].astype(rewards.dtype)
         unpaid[has_row] = 0
         plan = RowPlan(index, has_row, live, (ended | ends) & ~live, unpaid, rows, earned)
-        self.planned = plan
+        self._planned = plan
         return plan
 
     def _index(self, env_ids: Array) -> Any:
@@ -116,13 +122,13 @@ class LivePlayers:
 
     def _settle(self) -> None:
         """Takes over the rows of a result that was handed over; the next actions are for these."""
-        plan = self.planned
-        if plan is None or not self.is_taken:
+        plan = self._planned
+        if plan is None or not self._latest.is_taken:
             return
         ids = plan.env_ids
         self._has_row[ids], self._live[ids] = plan.has_row, plan.live
         self._ended[ids], self._unpaid[ids] = plan.ended, plan.unpaid
-        self.planned, self.is_taken = None, False
+        self._planned, self._latest.is_taken = None, False
 
     # --------------------------------------------------------------------------------- actions --
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parallel_pool._apis.envpool.fields import field_name, mark
-from parallel_pool._apis.envpool.live_players import LivePlayers
+from parallel_pool._apis.envpool.live_players import Latest, LivePlayers
 from parallel_pool._engine.buffers import engine_indices
 from parallel_pool._engine.pool import all_arrays
 
@@ -32,8 +32,9 @@ class ResultBuilder:
         reward, terminated, truncated, step_type, discount: column indices, -1 for columns that the
             pool lacks.
         names: column indices by name; per-player infos have the prefix "players.".
-        convert: as `results`, but takes a batch's views; for `Pool.step_as`. Once that has
-            returned, `live_players.is_taken = True` is due if there are `live_players`.
+        convert: as `results`, but takes a batch's views; for `Pool.step_as`.
+        latest: once the pool has handed over what `convert` returned, `latest.is_taken = True` is
+            due.
         live_players: which players have rows; None: all of them, always.
     """
 
@@ -49,6 +50,7 @@ class ResultBuilder:
         "_players",
         "convert",
         "discount",
+        "latest",
         "live_players",
         "names",
         "reward",
@@ -103,6 +105,7 @@ class ResultBuilder:
         ]
         # the infos live and ended; observations and infos are the first columns
         self._live, self._ended = mark(spec.fields, "live"), mark(spec.fields, "ended")
+        self.latest = Latest()
         self.live_players: LivePlayers | None = None
         if hides_players and spec.num_players > 1 and self._live >= 0:
             if "players.id" in names:
@@ -110,7 +113,8 @@ class ResultBuilder:
                     f"{pool.definition.id} has an info 'id' of players, which is the name of the"
                     " players' numbers in its rows: rename it"
                 )
-            self.live_players = LivePlayers(pool.num_envs, spec.num_players, spec.action)
+            size = pool.num_envs, spec.num_players
+            self.live_players = LivePlayers(*size, spec.action, self.latest)
         self.convert = self._convert_any
         if spec.num_players == 1 and not self._observations and not self._nested_infos:
             plain = [column.name for column in pool.columns] == PLAIN
@@ -126,8 +130,7 @@ class ResultBuilder:
             batch: that the pool has handed over.
         """
         step = self._converted(batch)
-        if self.live_players is not None:
-            self.live_players.is_taken = True
+        self.latest.is_taken = True
         return step
 
     def _converted(self, batch: Batch) -> Step:

@@ -18,10 +18,13 @@ from parallel_pool._apis.common.vector_errors import (
 from parallel_pool._apis.gymnasium.vector_env import PoolVectorEnv, check_call
 from parallel_pool._engine import seeds
 from parallel_pool._engine.arguments import seconds
-from parallel_pool.errors import BrokenPoolError, EnvError, PoolTimeoutError, StateError
+from parallel_pool._engine.env_errors import env_error_of
+from parallel_pool._engine.pool_checks import check_reset
+from parallel_pool.errors import BrokenPoolError, PoolTimeoutError, StateError
 
 if TYPE_CHECKING:
     from parallel_pool._engine.buffers import Array, Observations
+    from parallel_pool.errors import EnvError
 
     Step = tuple[Observations, Array, Array, Array, dict[str, Any]]
     Reset = tuple[Observations, dict[str, Any]]
@@ -148,7 +151,8 @@ class AsyncCalls(RolloutMethod, PoolVectorEnv):
             raise
         self._request = request
         self._pending = RESET
-        reset_mask.remove(options)
+        if options and reset_mask.KEY in options:
+            del options[reset_mask.KEY]
 
     def reset_wait(self, timeout: float | None = None) -> Reset:
         """Waits for the reset of `reset_async` and returns what `reset` returns.
@@ -162,6 +166,10 @@ class AsyncCalls(RolloutMethod, PoolVectorEnv):
         # no function call since the pool has handed it over: Ctrl-C would lose it
         self._was_reset = True
         return result
+
+    def _check_reset(self, request: ResetRequest) -> None:
+        """Raises what the pool would raise for the arguments of a reset."""
+        check_reset(self.pool, seed=request.seeds, options=request.options)
 
     def _checked_reset(self, seed: seeds.Seed, options: dict[str, Any] | None) -> ResetRequest:
         was_reset = self._is_interrupted or self._has_begun()
@@ -220,10 +228,6 @@ class AsyncCalls(RolloutMethod, PoolVectorEnv):
     def _receive_step(self, timeout: float | None) -> Step:
         raise NotImplementedError
 
-    def _check_reset(self, request: ResetRequest) -> None:
-        """Raises what the pool would raise for the arguments of a reset."""
-        raise NotImplementedError
-
     def _reset_now(self, request: ResetRequest) -> Reset:
         """Sends and receives as one call: if it is refused, nothing was sent."""
         raise NotImplementedError
@@ -280,8 +284,8 @@ class AsyncCalls(RolloutMethod, PoolVectorEnv):
             kind: of the call.
             request: of a reset that was not pending.
         """
-        failed = error if isinstance(error, EnvError) else error.__cause__
-        is_refused = isinstance(error, StateError) and not isinstance(failed, EnvError)
+        failed = env_error_of(error)
+        is_refused = isinstance(error, StateError) and failed is None
         if is_refused and not isinstance(error, BrokenPoolError):
             # Ctrl-C came as the exception of an environment was noted: nothing is in flight
             if type(error) is StateError and self._pending == kind != CALL:
@@ -299,7 +303,7 @@ class AsyncCalls(RolloutMethod, PoolVectorEnv):
             self._is_interrupted = True
             return
         self._pending = None
-        if isinstance(failed, EnvError) and failed.batch:
+        if failed is not None and failed.batch:
             self._note_failed(failed, kind)
 
     def _note_cut_send(

@@ -18,11 +18,7 @@ from parallel_pool._apis.common.warn_once import warn_once
 from parallel_pool._apis.gymnasium import fusion, minigrid_wrappers, picture_wrappers
 from parallel_pool._apis.gymnasium.fusion import Chain, Refusal
 from parallel_pool._engine import registry, variation
-from parallel_pool._engine.arguments import (
-    check_limit,
-    named,
-    quote,
-)
+from parallel_pool._engine.arguments import check_limit, named, quote
 from parallel_pool._engine.maker import Maker
 from parallel_pool._workers.pool_arguments import function_of
 

@@ -27,7 +27,7 @@ from parallel_pool._engine.arguments import quote
 from parallel_pool._engine.buffers import engine_indices
 from parallel_pool._engine.interrupted import drain
 from parallel_pool._engine.pool import Batch, Pool, Views, all_arrays, reset_as
-from parallel_pool._engine.pool_checks import check_reset, check_usable
+from parallel_pool._engine.pool_checks import check_usable
 from parallel_pool._engine.present_states import find_resets, have_states, restores_of
 from parallel_pool._engine.sharing import is_shared, is_used_by_programs
 from parallel_pool._engine.trees import map_leaves, names_of, nest
@@ -171,12 +171,11 @@ class NativeVectorEnv(AsyncCalls):
         # there is nothing to disable: the engine always checks actions and options
         kwargs.pop("disable_env_checker", None)
         reference = env_specs.reference_of(spec, definition)
-        self._set_metadata(
-            env_specs.metadata(definition, reference), renderer.modes(definition, reference)
-        )
-        drawing = {
-            name: kwargs.pop(name) for name in renderer.defaults(definition) if name in kwargs
+        self.metadata = {
+            **env_specs.vector_metadata(definition, reference, self.render_mode),
+            "autoreset_mode": self.autoreset_mode,
         }
+        drawing = renderer.pop_options(definition, kwargs)
         self.pool = Pool(
             definition,
             self.num_envs,
@@ -231,15 +230,6 @@ class NativeVectorEnv(AsyncCalls):
         # object dropped without close() would stay until the garbage collector runs.
         self._plain_step: Callable[..., Any] | None = None
 
-    def _set_metadata(self, metadata: dict[str, Any], drawn: list[str]) -> None:
-        """Sets the metadata and checks the render mode; `drawn`: modes that draw one picture."""
-        self.metadata = {**metadata, "autoreset_mode": self.autoreset_mode}
-        known = [*drawn, *(f"{mode}_list" for mode in drawn if mode != "human")]
-        renderer.check_mode(self.render_mode, known)
-        # as Gymnasium's RenderCollection does
-        if self.render_mode is not None and self.render_mode.endswith("_list"):
-            self.metadata["render_modes"] = [*metadata["render_modes"], self.render_mode]
-
     def _set_spaces(self, observation_mode: ObservationMode) -> None:
         self.single_action_space = self.pool.spec.action_space()
         self.action_space = self.pool.spec.batched_action_space(self.num_envs)
@@ -285,9 +275,6 @@ class NativeVectorEnv(AsyncCalls):
         self._texts = {it.name: it.texts for it in observations if it.texts is not None}
 
     # ------------------------------------------------------------------------------ stepping --
-
-    def _check_reset(self, request: ResetRequest) -> None:
-        check_reset(self.pool, seed=request.seeds, options=request.options)
 
     def _reset_now(self, request: ResetRequest) -> Reset:
         env_ids, chosen = _chosen(request)

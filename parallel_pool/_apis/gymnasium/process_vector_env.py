@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from gymnasium.vector import AutoresetMode
@@ -15,9 +15,7 @@ from parallel_pool._apis.common.vector_options import VectorOptions
 from parallel_pool._apis.gymnasium import spaces
 from parallel_pool._apis.gymnasium.async_calls import STEP, AsyncCalls, ResetRequest
 from parallel_pool._engine.arguments import quote
-from parallel_pool._engine.pool_checks import check_reset
 from parallel_pool._engine.rollouts import last_batch
-from parallel_pool._engine.views import convert_batch
 from parallel_pool._lazy import public
 from parallel_pool._native import ffi, lib
 from parallel_pool._workers.data.spaces import iterate_objects
@@ -26,16 +24,15 @@ from parallel_pool._workers.process_pool import ProcessPool, listed, reset_as
 from parallel_pool._workers.replies import replies_of
 
 if TYPE_CHECKING:
-    from parallel_pool._apis.common.reply_reader import Converted
     from parallel_pool._apis.gymnasium.async_calls import Reset, Step
     from parallel_pool._engine.buffers import Array
-    from parallel_pool._engine.views import Batch, Views
-    from parallel_pool._workers.data.messages import Description, Reply
+    from parallel_pool._engine.views import Views
+    from parallel_pool._workers.data.messages import Description
     from parallel_pool.errors import EnvError
 
-    T = TypeVar("T")
     # a result; which environments the caller must reset next (DISABLED); why there is no result
-    Outcome = tuple[T | None, Array, Exception | None]
+    Outcome = tuple[Any, Array, Exception | None]
+    Convert = Callable[[Views], Outcome]
 
 
 @public("compat.gymnasium")
@@ -158,7 +155,7 @@ class ProcessVectorEnv(AsyncCalls):
         self.shared_memory, self.copy, self.context = shared_memory, copy, context
         self.daemon = daemon
         self.observation_mode = observation_mode
-        self.autoreset_mode = _mode(autoreset_mode)
+        self.autoreset_mode = VectorOptions(autoreset_mode=autoreset_mode).mode()
         self.max_concurrency = max_concurrency
         self.pool = ProcessPool(
             self.env_fns,
@@ -175,19 +172,19 @@ class ProcessVectorEnv(AsyncCalls):
             reset_arguments={"seed": None, "options": None},
             check_spaces=self._set_spaces,
         )
-        self._adopt()
+        self._adopt(ReplyReader(self.pool, self.single_observation_space))
 
-    def _adopt(self) -> None:
-        """Takes over the pool and the spaces, which are set: the last part of making this."""
+    def _adopt(self, rows: ReplyReader) -> None:
+        """Takes over the pool and the spaces, which are set: the last part of making this.
+
+        Args:
+            rows: reads the pool's batches.
+        """
+        self._rows = rows
         self._replies = replies_of(self.pool)
         self.num_envs = self.pool.num_envs
         self.metadata = {**self.pool.metadata, "autoreset_mode": self.autoreset_mode}
         self.render_mode = self.pool.render_mode
-
-        self._rows = ReplyReader(self.pool, self.single_observation_space)
-        # Not a method of this object, which would be a reference cycle: worker processes of an
-        # object dropped without close() would stay until the garbage collector runs.
-        self._convert = self._rows.convert
         self._sends_objects = self.pool.sends_objects
         self._is_disabled = self.autoreset_mode is AutoresetMode.DISABLED
         # DISABLED: environments that the caller must reset
@@ -234,17 +231,10 @@ class ProcessVectorEnv(AsyncCalls):
         try:
             if self._sends_objects:
                 actions = iterate_objects(self.action_space, actions, self.num_envs)
-            outcome: Outcome[Step] = self.pool.step_as(self._step_outcome, actions)
+            step: Step = self._taken(self.pool.step_as, self._step_outcome, actions)
         except BaseException as error:
             self._note_failure(error, STEP)
             raise
-        # No function call from here on: Python handles signals after each, and the pool has handed
-        # over the batch.
-        step, self._ended, failure = outcome
-        self._rows.latest = self._rows.upcoming
-        if step is None:
-            assert failure is not None
-            raise failure
         return step
 
     def _send_step(self, actions: Any) -> None:
@@ -254,13 +244,20 @@ class ProcessVectorEnv(AsyncCalls):
         self.pool.send(actions)
 
     def _receive_step(self, timeout: float | None) -> Step:
-        step, self._ended, failure = self.pool.recv_as(self._step_outcome, timeout)
-        # as in `step`
-        self._rows.latest = self._rows.upcoming
-        if step is None:
-            assert failure is not None
-            raise failure
+        step: Step = self._taken(self.pool.recv_as, self._step_outcome, timeout)
         return step
+
+    def _taken(
+        self, receive: Callable[[Convert, Any], Outcome], convert: Convert, argument: Any
+    ) -> Any:
+        """Returns the result of the outcome of `receive(convert, argument)`."""
+        result, self._ended, failure = receive(convert, argument)
+        # No function call from here on: Python handles signals after each, and the pool has handed
+        # over the batch.
+        self._rows.latest = self._rows.upcoming
+        if failure is not None:
+            raise failure
+        return result
 
     def _check_ended(self) -> None:
         if self._is_disabled and self._ended.any():
@@ -269,36 +266,21 @@ class ProcessVectorEnv(AsyncCalls):
                 ' autoreset is disabled: reset(options={"reset_mask": terminations | truncations})'
             )
 
-    def _step_outcome(self, views: Views) -> Outcome[Step]:
+    def _step_outcome(self, views: Views) -> Outcome:
         """Converts a batch; changes nothing that a second call, after Ctrl-C, would notice.
 
         What fails is raised once the batch is taken, so that the next step is not refused.
         """
         ended = self._ended
         try:
-            converted = self._convert(views)
+            converted = self._rows.convert(views)
             _, rewards, terminated, truncated, _ = converted
             if self._is_disabled:
                 ended = terminated | truncated
-            observations, infos = self._observations_and_infos(converted)
+            observations, infos = self._rows.with_infos(converted, self._replies, self._add_info)
         except Exception as error:
             return None, ended, error
         return (observations, rewards, terminated, truncated, infos), ended, None
-
-    def _observations_and_infos(self, converted: Converted) -> tuple[Any, dict[str, Any]]:
-        """Returns the observations, and the infos that environments sent with their rows."""
-        replies: Mapping[int, Reply] = {}
-        infos = self._replies.whole_infos()
-        if infos is None:
-            replies = self._replies.in_columns()
-            infos = self._rows.infos(self._add_info, replies, converted) if replies else {}
-        if self._rows.has_objects:
-            return self._rows.batch(replies), infos
-        return converted[0], infos
-
-    def _of_batch(self, batch: Batch) -> tuple[Any, dict[str, Any]]:
-        """Returns the observations and infos of the batch of the last failure."""
-        return self._observations_and_infos(convert_batch(self._convert, batch))
 
     def _present_observations(self) -> Any:
         if not self._was_reset:
@@ -316,19 +298,12 @@ class ProcessVectorEnv(AsyncCalls):
 
     # ----------------------------------------------------------------------------- resetting --
 
-    def _check_reset(self, request: ResetRequest) -> None:
-        check_reset(self.pool, seed=request.seeds, options=request.options)
-
     def _reset_now(self, request: ResetRequest) -> Reset:
-        convert = partial(self._reset_outcome, request)
-        seeds, options, mask = request.seeds, request.options, request.mask
-        # not by `*`: Python would handle signals as the call returns
-        result, self._ended, failure = reset_as(self.pool, convert, None, seeds, options, mask)
-        # as in `step`
-        self._rows.latest = self._rows.upcoming
-        if result is None:
-            assert failure is not None
-            raise failure
+        def receive(convert: Convert, mask: Array | None) -> Outcome:
+            return reset_as(self.pool, convert, None, request.seeds, request.options, mask)
+
+        # not by `partial`: Python would handle signals as the call returns
+        result: Reset = self._taken(receive, partial(self._reset_outcome, request), request.mask)
         return result
 
     def _send_reset(self, request: ResetRequest) -> None:
@@ -336,18 +311,14 @@ class ProcessVectorEnv(AsyncCalls):
 
     def _receive_reset(self, timeout: float | None) -> Reset:
         convert = partial(self._reset_outcome, self._request)
-        result, self._ended, failure = self.pool.recv_as(convert, timeout)
-        # as in `step`
-        self._rows.latest = self._rows.upcoming
-        if result is None:
-            assert failure is not None
-            raise failure
+        result: Reset = self._taken(self.pool.recv_as, convert, timeout)
         return result
 
-    def _reset_outcome(self, request: ResetRequest, views: Views) -> Outcome[Reset]:
+    def _reset_outcome(self, request: ResetRequest, views: Views) -> Outcome:
         """Converts the batch of a reset, as `_step_outcome` does."""
         try:
-            result = self._observations_and_infos(self._convert(views))
+            converted = self._rows.convert(views)
+            result = self._rows.with_infos(converted, self._replies, self._add_info)
         except Exception as error:
             return None, self._ended, error
         return result, self._ended_after(request), None
@@ -400,10 +371,6 @@ class ProcessVectorEnv(AsyncCalls):
         self._warn_of_pending()
         if hasattr(self, "pool"):
             self.pool.close(timeout=0.0 if terminate else timeout)
-
-
-def _mode(autoreset_mode: AutoresetMode | str) -> AutoresetMode:
-    return VectorOptions(autoreset_mode=autoreset_mode).mode()
 
 
 def _worker_count(

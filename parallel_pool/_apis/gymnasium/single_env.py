@@ -61,9 +61,7 @@ class PoolEnv(TraceMethod, Uncopied, gymnasium.Env[Any, Any]):
         reference = env_specs.registered_reference(definition)
         renderer.check_mode(render_mode, renderer.modes(definition, reference))
         self.render_mode = render_mode
-        drawing = {
-            name: options.pop(name) for name in renderer.defaults(definition) if name in options
-        }
+        drawing = renderer.pop_options(definition, options)
         spec = definition.configure(registry.fill_options(definition, options))
         if spec.num_players != 1:
             raise ValueError(

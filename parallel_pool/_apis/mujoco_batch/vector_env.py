@@ -10,6 +10,7 @@ from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
 from parallel_pool._apis.common import vector_infos
+from parallel_pool._apis.common.reply_reader import ReplyReader
 from parallel_pool._apis.common.vector_options import VectorOptions
 from parallel_pool._apis.gymnasium.process_vector_env import ProcessVectorEnv
 from parallel_pool._apis.mujoco_batch.task_worlds import DIVERGED, TaskWorlds, task_of
@@ -19,9 +20,12 @@ from parallel_pool._lazy import public
 from parallel_pool._workers.worlds_pool import WorldsPool, lane_of
 
 if TYPE_CHECKING:
-    from parallel_pool._apis.common.reply_reader import Converted
+    from gymnasium.spaces import Space
+
+    from parallel_pool._apis.common.reply_reader import AddInfo, Converted
     from parallel_pool._apis.mujoco_batch.task import Task
     from parallel_pool._engine.buffers import Array
+    from parallel_pool._workers.replies import Replies
 
 
 @public("mujoco_batch")
@@ -125,7 +129,8 @@ class BatchVectorEnv(ProcessVectorEnv):
         self.observation_space = batch_space(worlds.observation_space, worlds.num_envs)
         self.action_space = batch_space(worlds.action_space, worlds.num_envs)
         self.pool = WorldsPool(worlds, autoreset=self.autoreset_mode.name.lower())
-        self._adopt()
+        self._lane = lane_of(self.pool)
+        self._adopt(WorldReader(self.pool, self.single_observation_space))
 
     @property
     def batch(self) -> Any:
@@ -148,21 +153,36 @@ class BatchVectorEnv(ProcessVectorEnv):
         return WorldView(self.batch, one_id(world, self.num_envs))
 
     def _check_ended(self) -> None:
-        lane = lane_of(self.pool)
-        if lane.is_begun:
+        if self._lane.is_begun:
             # a snapshot may have been restored since
-            self._ended = lane.ended
+            self._ended = self._lane.ended
             super()._check_ended()
 
-    def _observations_and_infos(self, converted: Converted) -> tuple[Any, dict[str, Any]]:
-        lane = lane_of(self.pool)
+
+class WorldReader(ReplyReader):
+    """Reads batches of worlds, which send no infos: the lane has them."""
+
+    def __init__(self, pool: WorldsPool, space: Space[Any]) -> None:
+        """
+        Args:
+            pool, space: as for `ReplyReader`.
+        """
+        super().__init__(pool, space)
+        self._lane = lane_of(pool)
+        self._is_same_step = pool.autoreset == "same_step"
+
+    def with_infos(
+        self, converted: Converted, sent: Replies, add: AddInfo, env_ids: Array | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Returns the observations, and the infos of the last turns."""
+        lane = self._lane
         observations, _, terminated, truncated, _ = converted
         infos: dict[str, Any] = {}
         ended = terminated | truncated
-        if self.autoreset_mode is AutoresetMode.SAME_STEP and ended.any():
-            finals: Array = np.full(self.num_envs, None, object)
+        if self._is_same_step and ended.any():
+            finals: Array = np.full(len(ended), None, object)
             for row in np.flatnonzero(ended).tolist():
-                finals[row] = self._rows.final_observation(row, {}, converted)
+                finals[row] = self.final_observation(row, {}, converted)
             final_info = _with_masks(lane.final_infos, ended)
             infos = vector_infos.finals_of(finals, ended, final_info)
         infos.update(_with_masks(lane.infos, lane.info_rows))

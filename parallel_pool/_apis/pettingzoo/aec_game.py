@@ -14,6 +14,7 @@ from pettingzoo import AECEnv  # type: ignore[import-untyped]
 
 from parallel_pool._apis.common import renderer
 from parallel_pool._apis.common.trace_method import TraceMethod
+from parallel_pool._apis.pettingzoo.agent_spaces import AgentSpaces
 from parallel_pool._engine import seeds
 from parallel_pool._engine.arguments import quote
 from parallel_pool._engine.interrupted import begin_again
@@ -21,12 +22,10 @@ from parallel_pool._engine.pool import Pool
 from parallel_pool._engine.present_states import present_batch, restores_of
 
 if TYPE_CHECKING:
-    from gymnasium.spaces import Space
-
     from parallel_pool._engine.named_batch import NamedBatch
 
 
-class AECGame(TraceMethod, AECEnv, EzPickle):  # type: ignore[misc]
+class AECGame(TraceMethod, AgentSpaces, AECEnv, EzPickle):  # type: ignore[misc]
     """One native game; a derived class says in which order its agents act.
 
     Attributes:
@@ -39,6 +38,7 @@ class AECGame(TraceMethod, AECEnv, EzPickle):  # type: ignore[misc]
         agents: those that have not left.
         agent_selection: the one whose turn it is.
         rewards, terminations, truncations, infos: by agent, of the last step.
+        observation_spaces, action_spaces: by agent.
     """
 
     is_parallelizable = False
@@ -67,12 +67,11 @@ class AECGame(TraceMethod, AECEnv, EzPickle):  # type: ignore[misc]
         self._keys = [field.name for field in spec.observations]
         players = range(spec.num_players)
         seen = {field.name: [field.of_player(i).space() for i in players] for field in spec.fields}
-        self._observation_spaces: dict[Any, Space[Any]] = {}
-        self._action_spaces: dict[Any, Space[Any]] = {}
+        self.observation_spaces, self.action_spaces = {}, {}
         for i, agent in enumerate(self.possible_agents):
             own = {key: seen[key][i] for key in self._keys}
-            self._observation_spaces[agent] = own["obs"] if "obs" in own else spaces.Dict(own)
-            self._action_spaces[agent] = spec.action.of_player(i).space()
+            self.observation_spaces[agent] = own["obs"] if "obs" in own else spaces.Dict(own)
+            self.action_spaces[agent] = spec.action.of_player(i).space()
 
     # ----------------------------------------------------------------------------- PettingZoo's --
 
@@ -100,14 +99,6 @@ class AECGame(TraceMethod, AECEnv, EzPickle):  # type: ignore[misc]
     def _take_restored(self) -> None:
         """Takes over the state that the pool's `set_state` has put in place of the game's."""
         self._begin(present_batch(self.pool), is_over=self.pool.needs_reset(0))
-
-    def observation_space(self, agent: Any) -> Space[Any]:
-        """Returns an agent's observation space, the same object at each call."""
-        return self._observation_spaces[agent]
-
-    def action_space(self, agent: Any) -> Space[Any]:
-        """Returns an agent's action space, the same object at each call."""
-        return self._action_spaces[agent]
 
     def render(self) -> Any:
         """Draws the game.
@@ -169,7 +160,7 @@ class AECGame(TraceMethod, AECEnv, EzPickle):  # type: ignore[misc]
             except TypeError:
                 raise TypeError(f"action={quote(action)}: give an integer") from None
             except OverflowError:
-                space = self._action_spaces[agent]
+                space = self.action_spaces[agent]
                 raise ValueError(f"action={quote(action)}: choose from {space}") from None
         self._batch = batch = self.pool.step(row)
         self.rewards = dict(zip(self.agents, batch.reward[0].tolist(), strict=True))

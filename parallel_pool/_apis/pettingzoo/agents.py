@@ -28,12 +28,20 @@ if TYPE_CHECKING:
     Show = Callable[[AgentArrays], Any] | None
     # the result of a batch, None if it could not be made; which agents act next; what failed
     Outcome = tuple[Any, Array, Exception | None]
+    # makes the outcome of a reset's views; the function returns arrays of all environments
+    ConvertReset = Callable[[Callable[[Views], AgentArrays], Views], Outcome]
 
 
 # for a step after the end of an episode
 ENDED_CURE = (
     'reset(options={"reset_mask": mask}), with True for each environment in which no agent is live'
 )
+
+
+class NoRows:
+    """Stands for a `ReplyReader` where the pool has the last observations."""
+
+    latest = upcoming = None
 
 
 class Agents:
@@ -57,6 +65,8 @@ class Agents:
     _renderer: Renderer | None = None
     # whether all environments were reset
     _was_reset = False
+    # whose `upcoming` becomes `latest` with each batch that the pool hands over
+    _rows: Any = NoRows()
 
     def __init__(self, pool: Any, agents: list[Any], groups: tuple[AgentGroup, ...]) -> None:
         """Takes over a pool, none of whose environments was reset."""
@@ -88,6 +98,7 @@ class Agents:
             raise
         # no function call from here on, as in `_receive`
         result, self._live, failure = outcome
+        self._rows.latest = self._rows.upcoming
         if result is not None:
             self._was_reset = True
             if options and reset_mask.KEY in options:
@@ -175,9 +186,10 @@ class Agents:
         except Exception as error:
             self._note_failure(error)
             raise
-        # No function call until `_live` is set: Python handles signals after each, and the pool has
-        # handed over the batch.
+        # No function call from here on: Python handles signals after each, and the pool has handed
+        # over the batch.
         result, self._live, failure = outcome
+        self._rows.latest = self._rows.upcoming
         if failure is not None:
             raise failure
         return result
@@ -216,7 +228,7 @@ class Agents:
     def _take_failed(self, batch: Any, failed: Sequence[int]) -> AgentArrays:
         """Takes over who acts after a batch in which environments failed; returns its arrays."""
         arrays = without_failed(convert_batch(self._arrays, batch), failed)
-        self._live = self._live_after(arrays)
+        self._live, self._rows.latest = self._live_after(arrays), self._rows.upcoming
         return arrays
 
     # -------------------------------------------------------------------- of the derived class --
@@ -259,7 +271,7 @@ class Agents:
         seed: list[int | None] | None,
         options: Any,
         mask: Array | None,
-        convert: Callable[[Callable[[Views], AgentArrays], Views], Outcome],
+        convert: ConvertReset,
     ) -> Outcome:
         """Resets the environments of a mask (None: all).
 
@@ -267,8 +279,8 @@ class Agents:
             seed: one for each environment; None: no new seeds.
             options: of the environments.
             mask: bool (n,).
-            convert: makes the outcome of views, with a function that returns arrays of all
-                environments; those outside the mask have their last observations.
+            convert: gets a function whose arrays have the last observations of environments outside
+                the mask.
         """
         raise NotImplementedError
 

@@ -6,18 +6,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parallel_pool.errors import EnvError
+from parallel_pool._engine.env_errors import env_error_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from parallel_pool._apis.pettingzoo.groups import AgentArrays
+    from parallel_pool.errors import EnvError
 
 
 def failure_of(error: Exception) -> EnvError | None:
     """Returns the exception that holds the results of the other environments, if there are any."""
-    failure = error if isinstance(error, EnvError) else error.__cause__
-    return failure if isinstance(failure, EnvError) and failure.batch else None
+    failure = env_error_of(error)
+    return failure if failure is not None and failure.batch else None
 
 
 def without_failed(arrays: AgentArrays, env_ids: Sequence[int]) -> AgentArrays:

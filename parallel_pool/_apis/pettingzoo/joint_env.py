@@ -9,12 +9,13 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 from gymnasium.error import ResetNeeded
-from gymnasium.vector.utils import batch_space, create_empty_array, iterate
+from gymnasium.vector.utils import batch_space, iterate
 
 from parallel_pool._apis.pettingzoo import groups
 from parallel_pool._apis.pettingzoo.joint_results import RESET, STEP, ResultCheck
 from parallel_pool._engine.actions import described
 from parallel_pool._engine.arguments import quote
+from parallel_pool._workers.data.spaces import nothing
 from parallel_pool._workers.run.adapters import adapted
 
 if TYPE_CHECKING:
@@ -209,8 +210,7 @@ def empty(space: spaces.Space[Any]) -> Any:
     if isinstance(space, spaces.Box):
         # an array for a single number too
         return np.zeros(space.shape, space.dtype)
-    batch = create_empty_array(space, 1)
-    return None if batch is None else next(iter(iterate(batch_space(space, 1), batch)))
+    return nothing(space)
 
 
 def _part(method: str, group: AgentGroup, observations: Mapping[Any, Any]) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -25,7 +25,7 @@ from parallel_pool._engine.variation import first_options
 from parallel_pool._engine.views import all_arrays
 
 if TYPE_CHECKING:
-    from parallel_pool._apis.pettingzoo.agents import Outcome, Show
+    from parallel_pool._apis.pettingzoo.agents import ConvertReset, Outcome, Show
     from parallel_pool._apis.pettingzoo.groups import AgentArrays
     from parallel_pool._engine.buffers import Array
     from parallel_pool._engine.views import Views
@@ -65,14 +65,9 @@ class NativeAgents(Agents):
         except ValueError as error:
             raise ValueError(f"{error}: {CURE}") from None
         reference = env_specs.reference_of(spec, definition)
-        self._set_metadata(
-            env_specs.metadata(definition, reference),
-            renderer.modes(definition, reference),
-            render_mode,
-        )
-        drawing = {
-            name: options.pop(name) for name in renderer.defaults(definition) if name in options
-        }
+        self.metadata = env_specs.vector_metadata(definition, reference, render_mode)
+        self.render_mode = render_mode
+        drawing = renderer.pop_options(definition, options)
         options = definition.spread(options, num_envs)
         own_limit = env_specs.own_limit(spec, definition, options, num_envs)
         pool = Pool(
@@ -106,17 +101,6 @@ class NativeAgents(Agents):
         self._renderer = renderer.make_renderer(
             pool, reference, render_mode, drawing, self.metadata
         )
-
-    def _set_metadata(
-        self, metadata: dict[str, Any], drawn: list[str], render_mode: str | None
-    ) -> None:
-        """Sets the metadata and checks the render mode; `drawn`: modes that draw one picture."""
-        lists = [f"{mode}_list" for mode in drawn if mode != "human"]
-        renderer.check_mode(render_mode, [*drawn, *lists])
-        self.metadata, self.render_mode = metadata, render_mode
-        # as Gymnasium's RenderCollection does
-        if render_mode in lists:
-            metadata["render_modes"] = [*metadata["render_modes"], render_mode]
 
     # ------------------------------------------------------------------------------ stepping --
 
@@ -167,7 +151,7 @@ class NativeAgents(Agents):
         seed: list[int | None] | None,
         options: Any,
         mask: Array | None,
-        convert: Callable[[Callable[[Views], AgentArrays], Views], Outcome],
+        convert: ConvertReset,
     ) -> Outcome:
         env_ids = others = None
         if mask is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -23,12 +23,11 @@ from parallel_pool._workers.process_pool import ProcessPool, reset_as
 from parallel_pool._workers.replies import replies_of
 
 if TYPE_CHECKING:
-    from parallel_pool._apis.common.reply_reader import Converted
-    from parallel_pool._apis.pettingzoo.agents import Outcome, Show
+    from parallel_pool._apis.pettingzoo.agents import ConvertReset, Outcome
     from parallel_pool._apis.pettingzoo.groups import AgentArrays
     from parallel_pool._engine.buffers import Array
     from parallel_pool._engine.views import Views
-    from parallel_pool._workers.data.messages import Description, Reply
+    from parallel_pool._workers.data.messages import Description
 
 DIFFER = (
     "the environments differ: give all the same possible_agents, in the same order, with the same"
@@ -40,6 +39,7 @@ class ProcessAgents(Agents):
     """The agents of n environments, each of which is a `JointEnv` in a worker process."""
 
     pool: ProcessPool
+    _rows: ReplyReader
 
     def __init__(
         self,
@@ -98,53 +98,20 @@ class ProcessAgents(Agents):
     def _arrays(self, views: Views, actions: Any = None) -> AgentArrays:
         converted = self._rows.convert(views)
         env_ids = views[self._env_id]()
-        joint, infos = self._with_infos(converted, env_ids)
+        of_rows = env_ids if self.pool.is_async else None
+        joint, infos = self._rows.with_infos(
+            converted, self._replies, self._merger._add_info, of_rows
+        )
         return self._columns.arrays(joint, infos, env_ids, self._live)
-
-    def _with_infos(self, converted: Converted, env_ids: Array) -> tuple[Any, dict[str, Any]]:
-        """Returns the observations, and the infos that environments sent with their rows."""
-        replies: Mapping[int, Reply] = {}
-        infos = None if self.pool.is_async else self._replies.whole_infos()
-        if infos is None:
-            replies = self._replies_by_row(env_ids)
-            infos = self._rows.infos(self._merger._add_info, replies, converted) if replies else {}
-        return self._rows.batch(replies) if self._rows.has_objects else converted[0], infos
-
-    def _replies_by_row(self, env_ids: Array) -> Mapping[int, Reply]:
-        if not self.pool.is_async:
-            return self._replies.in_columns()
-        rows = {env_id: row for row, env_id in enumerate(env_ids.tolist())}
-        return {rows[env_id]: reply for env_id, reply in self._replies.by_env().items()}
 
     def _reset(
         self,
         seed: list[int | None] | None,
         options: Any,
         mask: Array | None,
-        convert: Callable[[Callable[[Views], AgentArrays], Views], Outcome],
+        convert: ConvertReset,
     ) -> Outcome:
-        whole = partial(convert, self._arrays)
-        outcome = reset_as(self.pool, whole, None, seed, options, mask)
-        # no function call since the pool has handed it over
-        self._rows.latest = self._rows.upcoming
-        return outcome
-
-    def _receive(
-        self,
-        receive: Callable[[Callable[[Views], Outcome], Any], Outcome],
-        argument: Any,
-        actions: Any = None,
-        show: Show = None,
-    ) -> Any:
-        result = super()._receive(receive, argument, actions, show)
-        # as in `_reset`
-        self._rows.latest = self._rows.upcoming
-        return result
-
-    def _take_failed(self, batch: Any, failed: Sequence[int]) -> AgentArrays:
-        arrays = super()._take_failed(batch, failed)
-        self._rows.latest = self._rows.upcoming
-        return arrays
+        return reset_as(self.pool, partial(convert, self._arrays), None, seed, options, mask)
 
     def state(self) -> Array:
         """Returns the environments' own states."""

@@ -26,16 +26,9 @@ from parallel_pool._translator import renderer
 if TYPE_CHECKING:
     from gymnasium.spaces import Space
 
+    from parallel_pool._apis.pettingzoo.parallel_game import Step
     from parallel_pool._engine.buffers import Array
     from parallel_pool._engine.specs import Field
-
-    Step = tuple[
-        dict[Any, Any],
-        dict[Any, float],
-        dict[Any, bool],
-        dict[Any, bool],
-        dict[Any, dict[str, Any]],
-    ]
 
 
 def env(task_id: str, **options: Any) -> AECEnv[Any, Any, Any]:

@@ -53,7 +53,7 @@ class AgentBackend(VectorBackend):
                 " PoolParallelEnv(..., autoreset_mode=AutoresetMode.SAME_STEP)"
             )
         self.vector_env = AgentVectorEnv(envs, agents, others)
-        super().__init__(self.vector_env, envs.metadata)
+        super().__init__(self.vector_env)
         self.pool: Any = envs.pool
         self.agents = len(self.vector_env.agents)
         self.render_mode = envs.render_mode
@@ -149,9 +149,7 @@ class AgentBackend(VectorBackend):
         if isinstance(self.pool, ProcessPool):
             return all(self.pool.apply(in_worker.HasAttribute(name)))
         try:
-            self.get_attr(name, [0])
-        except AttributeError:
-            return False
+            return super().has_attr(name)
         except StateError:
             # an option that the first reset draws, unless the pool can't be used
             check_usable(self.pool)
@@ -180,7 +178,7 @@ class AgentBackend(VectorBackend):
     def is_wrapped(self, wrapper_class: type[Any], env_ids: Sequence[int]) -> list[bool]:
         """Returns for these rows whether their parallel environment has this wrapper."""
         if not isinstance(self.pool, ProcessPool):
-            return [False] * len(env_ids)
+            return super().is_wrapped(wrapper_class, env_ids)
         question = in_worker.IsParallelWrapped(wrapper_class.__module__, wrapper_class.__qualname__)
         return self._apply(question, env_ids)
 

@@ -32,7 +32,8 @@ def each_reset(
 
 
 class Backend(Protocol):
-    """Steps the environments; implemented by `native.NativeBackend` and `process.ProcessBackend`.
+    """Steps the environments; implemented by `native.NativeBackend` and `process.ProcessBackend`,
+    and by what derives from `vector_backend.VectorBackend`.
 
     Attributes:
         pool: the pool underneath.

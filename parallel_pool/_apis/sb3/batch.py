@@ -21,7 +21,7 @@ class BatchBackend(VectorBackend):
 
     def __init__(self, envs: BatchVectorEnv) -> None:
         """Takes over worlds with SAME_STEP."""
-        super().__init__(envs, envs.metadata)
+        super().__init__(envs)
         self.pool: Any = envs.pool
 
     def reset(self, seeds: Sequence[int | None], options: Options) -> Any:
@@ -41,13 +41,6 @@ class BatchBackend(VectorBackend):
     def get_attr(self, name: str, env_ids: Sequence[int]) -> list[Any]:
         return self.pool.get_attr(name, env_ids) if env_ids else []
 
-    def has_attr(self, name: str) -> bool:
-        try:
-            self.pool.get_attr(name, [0])
-        except AttributeError:
-            return False
-        return True
-
     def set_attr(self, name: str, value: Any, env_ids: Sequence[int]) -> None:
         """Always raises AttributeError: worlds have no attributes of their own."""
         self.pool.set_attr(name, [value] * len(env_ids), env_ids)
@@ -56,7 +49,3 @@ class BatchBackend(VectorBackend):
         self, name: str, args: Sequence[Any], kwargs: Mapping[str, Any], env_ids: Sequence[int]
     ) -> list[Any]:
         return self.pool.call(name, *args, env_ids=env_ids, **kwargs) if env_ids else []
-
-    def is_wrapped(self, wrapper_class: type[Any], env_ids: Sequence[int]) -> list[bool]:
-        """Returns False for each: worlds have no wrappers."""
-        return [False] * len(env_ids)

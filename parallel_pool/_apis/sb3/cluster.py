@@ -29,7 +29,7 @@ class ClusterBackend(VectorBackend):
 
     def __init__(self, envs: ClusterVectorEnv) -> None:
         """Takes over environments with SAME_STEP."""
-        super().__init__(envs, envs.metadata)
+        super().__init__(envs)
         self.pool: Any = envs
 
     def reset(self, seeds: Sequence[int | None], options: Options) -> Any:
@@ -52,13 +52,6 @@ class ClusterBackend(VectorBackend):
         found = self.pool.get_attr(name) if env_ids else ()
         return [found[env_id] for env_id in env_ids]
 
-    def has_attr(self, name: str) -> bool:
-        try:
-            self.pool.get_attr(name)
-        except AttributeError:
-            return False
-        return True
-
     def set_attr(self, name: str, value: Any, env_ids: Sequence[int]) -> None:
         """Sets an attribute of all environments; others than all can't be named."""
         self._check_all(env_ids)
@@ -77,7 +70,3 @@ class ClusterBackend(VectorBackend):
                 f"indices={list(env_ids)}: workers of a cluster are asked for all environments:"
                 " leave indices out"
             )
-
-    def is_wrapped(self, wrapper_class: type[Any], env_ids: Sequence[int]) -> list[bool]:
-        """Returns False for each: workers are not asked, and no wrapper is needed again."""
-        return [False] * len(env_ids)

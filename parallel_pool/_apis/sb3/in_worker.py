@@ -94,9 +94,8 @@ class IsWrapped:
 
     def __call__(self, env: Any) -> bool:
         while isinstance(env, gymnasium.Wrapper):
-            for kind in type(env).__mro__:
-                if (kind.__module__, kind.__qualname__) == (self.module, self.name):
-                    return True
+            if _is_of(env, self.module, self.name):
+                return True
             env = env.env
         return False
 
@@ -122,8 +121,12 @@ class IsParallelWrapped:
     def __call__(self, env: Any) -> bool:
         inner = env.env
         while hasattr(inner, "env"):
-            for kind in type(inner).__mro__:
-                if (kind.__module__, kind.__qualname__) == (self.module, self.name):
-                    return True
+            if _is_of(inner, self.module, self.name):
+                return True
             inner = inner.env
         return False
+
+
+def _is_of(wrapper: Any, module: str, name: str) -> bool:
+    """Returns whether a wrapper is of the class of this name, or of a derived one."""
+    return any((it.__module__, it.__qualname__) == (module, name) for it in type(wrapper).__mro__)

@@ -72,9 +72,7 @@ class NativeBackend:
         self.render_mode: str | None = stored_mode if render_mode is None else render_mode
         reference = env_specs.reference_of(spec, definition)
         renderer.check_mode(self.render_mode, renderer.modes(definition, reference))
-        drawing = {
-            name: kwargs.pop(name) for name in renderer.defaults(definition) if name in kwargs
-        }
+        drawing = renderer.pop_options(definition, kwargs)
         self.num_envs = check_count("n_envs", n_envs, 1)
         kwargs = definition.spread(kwargs, self.num_envs)
         own_limit = env_specs.own_limit(spec, definition, kwargs, self.num_envs)

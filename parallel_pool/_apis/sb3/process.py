@@ -11,6 +11,7 @@ from parallel_pool._apis.common.reply_reader import ReplyReader
 from parallel_pool._apis.sb3 import in_worker
 from parallel_pool._apis.sb3.backend import each_reset
 from parallel_pool._apis.sb3.infos import TRUNCATED, ids
+from parallel_pool._engine.env_errors import env_error_of
 from parallel_pool._engine.interrupted import drain
 from parallel_pool._engine.pool_checks import check_idle, check_reset
 from parallel_pool._engine.views import convert_batch
@@ -18,13 +19,17 @@ from parallel_pool._workers.data import spaces
 from parallel_pool._workers.data.messages import FINAL_INFO, INFO, RESTARTED
 from parallel_pool._workers.pool_arguments import check_functions
 from parallel_pool._workers.process_pool import ProcessPool, reset_as, send_objects
-from parallel_pool.errors import EnvError
+from parallel_pool._workers.replies import replies_of
 
 if TYPE_CHECKING:
     from parallel_pool._apis.common.reply_reader import Converted
     from parallel_pool._apis.sb3.backend import Options, Step
     from parallel_pool._engine.views import Views
     from parallel_pool._workers.data.messages import Description, Reply
+
+    # a result; of a reset the infos of all environments; why there is no result
+    Outcome = tuple[Any, list[dict[str, Any]], Exception | None]
+    Convert = Callable[[Views], Outcome]
 
 
 class ProcessBackend:
@@ -74,6 +79,7 @@ class ProcessBackend:
         self.reset_infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
         # environments that failed: each starts a new episode at its next step
         self._failed: tuple[int, ...] = ()
+        self._replies = replies_of(pool)
         self._rows = ReplyReader(pool, self.observation_space)
         self._is_tree = isinstance(self.action_space, (Dict, Tuple)) and not pool.sends_objects
 
@@ -87,35 +93,42 @@ class ProcessBackend:
         # failures do not matter before a reset
         for _ in drain(self.pool):
             pass
-        try:
+
+        def receive(convert: Convert) -> Outcome:
             if len(resets) == 1:
                 # not by `**`: Python would handle signals as the call returns
                 one = resets[0]
-                convert, env_ids, options = self._first, one["env_ids"], one["options"]
-                first = reset_as(self.pool, convert, env_ids, one["seed"], options)
-            else:
-                for reset in resets:
-                    self.pool.send_reset(**reset)
-                first = self.pool.recv_as(self._first)
+                return reset_as(self.pool, convert, one["env_ids"], one["seed"], one["options"])
+            for reset in resets:
+                self.pool.send_reset(**reset)
+            return self.pool.recv_as(convert)
+
+        return self._taken(receive, self._first)
+
+    def _first(self, views: Views) -> Outcome:
+        """Returns the observations and infos of a reset, or the exception of their conversion."""
+        try:
+            converted, replies = self._rows.convert(views), self._replies.by_env()
+            infos = [replies.get(i, {}).get(INFO, {}) for i in range(self.num_envs)]
+            return self._observations(converted, replies), infos, None
         except Exception as error:
-            self._note_failure(error, lambda views: self._first(views)[1:])
+            return None, [], error
+
+    def _taken(self, receive: Callable[[Convert], Outcome], convert: Convert) -> Any:
+        """Returns the result of the outcome of `receive(convert)`."""
+        try:
+            result, infos, failure = receive(convert)
+        except Exception as error:
+            self._note_failure(error, convert)
             raise
         # no function call from here on: Python handles signals after each
-        infos, observations, failure = first
         self._rows.latest = self._rows.upcoming
         if failure is not None:
             raise failure
-        self._failed, self.reset_infos[:] = (), infos
-        return observations
-
-    def _first(self, views: Views) -> tuple[list[dict[str, Any]], Any, Exception | None]:
-        """Returns the infos and observations of a reset, or the exception of their conversion."""
-        try:
-            converted, replies = self._rows.convert(views), self.pool.replies()
-            infos = [replies.get(i, {}).get(INFO, {}) for i in range(self.num_envs)]
-            return infos, self._observations(converted, replies), None
-        except Exception as error:
-            return [], None, error
+        self._failed = ()
+        if infos:
+            self.reset_infos[:] = infos
+        return result
 
     def send(self, actions: Any) -> None:
         if self._is_tree:
@@ -125,20 +138,10 @@ class ProcessBackend:
             self.pool.send(actions)
 
     def receive(self) -> Step:
-        try:
-            step, failure = self.pool.recv_as(self._result)
-        except Exception as error:
-            self._note_failure(error, self._result)
-            raise
-        # no function call from here on: Python handles signals after each
-        self._rows.latest = self._rows.upcoming
-        if step is None:
-            assert failure is not None
-            raise failure
-        self._failed = ()
+        step: Step = self._taken(self.pool.recv_as, self._result)
         return step
 
-    def _result(self, views: Views) -> tuple[Step | None, Exception | None]:
+    def _result(self, views: Views) -> Outcome:
         """Returns a step's result, infos included, or the exception of its conversion.
 
         May be called again for the same batch: Ctrl-C may come before its result is stored.
@@ -147,14 +150,14 @@ class ProcessBackend:
             converted = self._rows.convert(views)
             _, rewards, terminated, truncated, _ = converted
             dones = terminated | truncated
-            replies = self.pool.replies()
+            replies = self._replies.by_env()
             infos: list[dict[str, Any]] = [{TRUNCATED: False} for _ in range(self.num_envs)]
             if replies or self._failed:
                 self._fill_infos(infos, converted, ids(dones), replies)
-            return (self._observations(converted, replies), rewards, dones, infos), None
+            return (self._observations(converted, replies), rewards, dones, infos), [], None
         except Exception as error:
             # raised once the batch is taken, so that the next step is not refused
-            return None, error
+            return None, [], error
 
     def _fill_infos(
         self,
@@ -191,13 +194,11 @@ class ProcessBackend:
         """Returns the observations of all environments."""
         return self._rows.batch(replies) if self._rows.has_objects else converted[0]
 
-    def _note_failure(
-        self, error: Exception, convert: Callable[[Views], tuple[Any, Exception | None]]
-    ) -> None:
+    def _note_failure(self, error: Exception, convert: Convert) -> None:
         """Remembers the environments that failed, and converts the exception's batch."""
-        failure = error if isinstance(error, EnvError) else error.__cause__
-        if isinstance(failure, EnvError) and failure.batch:
-            failure.batch, wrong = convert_batch(convert, failure.batch)
+        failure = env_error_of(error)
+        if failure is not None and failure.batch:
+            failure.batch, _, wrong = convert_batch(convert, failure.batch)
             self._failed = failure.env_ids
             self._rows.latest = self._rows.upcoming
             if wrong is not None:

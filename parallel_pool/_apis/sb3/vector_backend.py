@@ -29,12 +29,12 @@ class VectorBackend:
         reset_infos: the infos of each row's last reset; a list that is changed in place.
     """
 
-    def __init__(self, vector_env: Any, metadata: dict[str, Any]) -> None:
+    def __init__(self, vector_env: Any) -> None:
         self._vector_env = vector_env
         self.num_envs: int = vector_env.num_envs
         self.observation_space = vector_env.single_observation_space
         self.action_space = vector_env.single_action_space
-        self.metadata = metadata
+        self.metadata: dict[str, Any] = vector_env.metadata
         self.reset_infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
 
     def _reset(self, seeds: Sequence[int | None], options: Options, rows: str) -> Any:
@@ -102,6 +102,20 @@ class VectorBackend:
 
     def _note(self, observations: Any, infos: Sequence[Mapping[Any, Any]]) -> None:
         """Called with the observations and infos of all rows, before a result is made of them."""
+
+    def get_attr(self, name: str, env_ids: Sequence[int]) -> list[Any]:
+        raise NotImplementedError
+
+    def has_attr(self, name: str) -> bool:
+        try:
+            self.get_attr(name, [0])
+        except AttributeError:
+            return False
+        return True
+
+    def is_wrapped(self, wrapper_class: type[Any], env_ids: Sequence[int]) -> list[bool]:
+        """Returns False for each: the environments have no wrappers that could be asked for."""
+        return [False] * len(env_ids)
 
     def close(self, timeout: float | None = None) -> None:
         self._vector_env.close(timeout=timeout)

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from parallel_pool._apis.torch.torch_rollouts import TorchRolloutBuffer
 from parallel_pool._apis.torch.transfers import transfers_to
 from parallel_pool._engine.arguments import a_type, quote
+from parallel_pool._engine.env_errors import env_error_of
 from parallel_pool._engine.uncopied import Uncopied
 from parallel_pool._lazy import public
-from parallel_pool.errors import EnvError
 
 if TYPE_CHECKING:
     from typing import Self
@@ -166,9 +166,8 @@ class TorchEnv(Uncopied):
         try:
             result = call(*given, **named)
         except Exception as error:
-            # an exception of an environment's own is caused by an EnvError
-            failed = error if isinstance(error, EnvError) else error.__cause__
-            if isinstance(failed, EnvError):
+            failed = env_error_of(error)
+            if failed is not None:
                 failed.batch = transfers.tensors(failed.batch)
             raise
         return transfers.tensors(result)

@@ -12,7 +12,8 @@ from gymnasium.spaces import Tuple
 from parallel_pool._apis.common.vector_errors import NotResetError
 from parallel_pool._apis.turns.turn import NO_EXTRAS, Turn
 from parallel_pool._engine.arguments import a_type, quote
-from parallel_pool.errors import EnvError, StateError
+from parallel_pool._engine.env_errors import env_error_of
+from parallel_pool.errors import StateError
 
 if TYPE_CHECKING:
     from parallel_pool._engine.buffers import Observations
@@ -131,9 +132,8 @@ class Chunk:
                 raise
             return
         except Exception as error:
-            # an exception of an environment is caused by an EnvError, whatever its class
-            failed = isinstance(error, EnvError) or isinstance(error.__cause__, EnvError)
-            if failed or not isinstance(error, StateError):
+            # an exception of an environment may be a StateError, too
+            if env_error_of(error) is not None or not isinstance(error, StateError):
                 self._result, self.is_in_flight, self.observations = None, False, None
             raise
         outcome = (rewards, terminations, truncations, infos)

@@ -440,6 +440,12 @@ def batch_objects(space: Space, values: Sequence[Any]) -> Any:
         ) from error
 
 
+def nothing(space: Space) -> Any:
+    """Returns an empty value of a space; None for one that Gymnasium does not know."""
+    batch = create_empty_array(space, 1)
+    return None if batch is None else next(iter(iterate(batch_space(space, 1), batch)))
+
+
 def iterate_objects(space: Space, actions: Any, num: int) -> list[Any]:
     """Returns the single actions that `SyncVectorEnv` takes out of its step's argument.
 

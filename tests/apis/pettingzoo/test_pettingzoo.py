@@ -714,11 +714,25 @@ def test_stacked_arrays_need_arrays() -> None:
         pool([Chatter] * 2, batch_size=1).__enter__()
 
 
-class Chatter(ParallelEnv[Any, Any, Any]):
-    """One of its agents sees text."""
+@pytest.mark.parametrize("steps", [0, 2])
+def test_the_last_text_of_an_environment_that_is_made_again_is_kept(steps: int) -> None:
+    """It is an object, which only this process has."""
+    options: dict[str, Any] = {"autoreset_mode": AutoresetMode.SAME_STEP, "on_error": "restart"}
+    with pool([partial(Chatter, fails_at=steps)], **options) as envs:
+        envs.reset(seed=1)
+        for action in range(steps):
+            envs.step({"a": [action], "b": [1]})
+        observations, _, _, truncations, infos = envs.step({"a": [0], "b": [1]})
+        assert truncations["a"].all() and observations["a"] == ("start",)
+        assert infos["final_obs"]["a"] == (str(steps - 1) if steps else "start",)
 
-    def __init__(self) -> None:
+
+class Chatter(ParallelEnv[Any, Any, Any]):
+    """One of its agents sees text; step `fails_at` of each episode raises."""
+
+    def __init__(self, fails_at: int = -1) -> None:
         self.metadata, self.possible_agents = {"name": "chatter_v0"}, ["a", "b"]
+        self.fails_at = fails_at
 
     def observation_space(self, agent: Any) -> spaces.Space[Any]:
         return spaces.Text(3) if agent == "a" else spaces.Discrete(4)
@@ -727,10 +741,13 @@ class Chatter(ParallelEnv[Any, Any, Any]):
         return spaces.Discrete(2)
 
     def reset(self, seed: Any = None, options: Any = None) -> tuple[Any, Any]:
-        self.agents = ["a", "b"]
+        self.agents, self.count = ["a", "b"], 0
         return {"a": "start", "b": 0}, {"a": {}, "b": {}}
 
     def step(self, actions: dict[Any, Any]) -> tuple[Any, Any, Any, Any, Any]:
+        if self.count == self.fails_at:
+            raise ArithmeticError("an environment that fails")
+        self.count += 1
         none = {"a": False, "b": False}
         shown = {"a": str(actions["a"]), "b": int(actions["b"])}
         return shown, {"a": 0.0, "b": 0.0}, none, none, {"a": {}, "b": {}}
