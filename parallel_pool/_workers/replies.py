@@ -45,9 +45,8 @@ class Replies:
         self._local = supervisor if isinstance(supervisor, LocalLane) else None
         self._restarts = restarts
         # of workers None until a table is learned: a call of C, as each batch asks for them
-        self._unlearned: Callable[[], dict[str, Any] | None]
         self._unlearned = partial(getattr, self._local, "whole_infos", None)
-        self.whole_infos = self._unlearned
+        self.whole_infos: Callable[[], dict[str, Any] | None] = self._unlearned
         # allocated once: it took a third of the time of `in_columns`, called for each batch
         self._count, self._size = ffi.new("int32_t *"), ffi.new("int64_t *")
 
@@ -93,7 +92,8 @@ class Replies:
             data = lib.pp_pool_reply(self._handle, env_id, self._size)
             messages.append((env_id, ffi.buffer(data, self._size[0])[:]))
         table = ReplyTable.of(messages, self._num_envs)
-        self.whole_infos = self._unlearned if table is None else partial(table.read, self._handle)
+        read = None if table is None else partial(table.read, self._handle)
+        self.whole_infos = read or self._unlearned
 
     def _reply(self, env_id: int) -> Reply:
         reply = self.of(env_id)

@@ -273,7 +273,7 @@ def test_ctrl_c_in_a_step_in_which_an_environment_fails_loses_nothing(kind: str)
 def test_a_warning_that_is_an_exception_loses_no_result(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(step_waits, "WAITING_SHARE", -1.0)
+    monkeypatch.setattr(step_waits, "WAITING_SHARE", -1e6)
     monkeypatch.setattr(step_waits, "MIN_GAIN", 0.0)
     actions = ACTIONS["numbers"]
     with (

@@ -636,7 +636,7 @@ class ClusterVectorEnv(PoolVectorEnv):
     # ------------------------------------------------------------------------- not on a cluster --
 
     @property
-    def pool(self) -> NoReturn:
+    def pool(self) -> NoReturn:  # type: ignore[override]
         """Raises AttributeError: a cluster has a pool in each worker, none here."""
         raise AttributeError(
             "environments on a cluster have no pool in this process, only one in each worker: use"

@@ -65,9 +65,9 @@ class VectorInfos:
             if field.on_reset and field.is_optional:
                 given = batch[self._given] & self._bits[field.name] != 0
                 own = spread(given, mask)
-                put(infos, field.name, spread(_shown(batch[i], field)[given], own), own)
+                put(infos, field.name, spread(_as_info(batch[i], field)[given], own), own)
             elif field.on_reset:
-                values = _as_int(batch[i]) if field.is_int_on_reset else _shown(batch[i], field)
+                values = _as_int(batch[i]) if field.is_int_on_reset else _as_info(batch[i], field)
                 own = mask.copy() if field.rows is None else mask & field.rows.on_reset
                 put(infos, field.name, spread(values, mask), own)
         return self._nested(infos)
@@ -88,7 +88,7 @@ class VectorInfos:
             on_step, on_reset = field.on_step, field.on_reset
             if field.on_termination:
                 mask = batch[self._terminated] & ~is_reset & _termination_rows(field)
-                put_masked(infos, field.name, _shown(batch[i], field), mask)
+                put_masked(infos, field.name, _as_info(batch[i], field), mask)
                 continue
             if not (has_step and on_step) and not (has_reset and on_reset):
                 continue
@@ -103,9 +103,9 @@ class VectorInfos:
                 mask = ~is_reset if on_step else is_reset.copy()
             if field.is_optional:
                 mask &= batch[self._given] & self._bits[name] != 0
-                put_masked(infos, name, _shown(batch[i], field), mask)
+                put_masked(infos, name, _as_info(batch[i], field), mask)
                 continue
-            values = _shown(batch[i], field)
+            values = _as_info(batch[i], field)
             if field.texts is not None and mixed:
                 values[~mask] = None
             elif field.follows:
@@ -123,19 +123,19 @@ class VectorInfos:
         for i, field in self._finals:
             if field.on_step and field.is_optional:
                 mask = ended & (batch[self._final_given] & self._bits[field.name] != 0)
-                put_masked(infos, field.name, _shown(batch[i], field), mask)
+                put_masked(infos, field.name, _as_info(batch[i], field), mask)
             elif field.on_step:
-                values = _follow(_shown(batch[i], field), field.follows, ended, dtypes)
+                values = _follow(_as_info(batch[i], field), field.follows, ended, dtypes)
                 values = _as_int(values) if field.is_int_on_step else values
                 own = ended.copy() if field.rows is None else ended & field.rows.on_step
                 put(infos, field.name, spread(values[ended], ended), own)
             elif field.on_termination:
                 mask = ended & batch[self._terminated] & _termination_rows(field)
-                put_masked(infos, field.name, _shown(batch[i], field), mask)
+                put_masked(infos, field.name, _as_info(batch[i], field), mask)
         return self._nested(infos)
 
 
-def _shown(values: Array, field: Field) -> Array:
+def _as_info(values: Array, field: Field) -> Array:
     """Returns the values of an info; of a text strings in place of codes."""
     return values if field.texts is None else field.texts.objects(values)
 

@@ -224,7 +224,7 @@ class GymnasiumEnvPool(  # type: ignore[misc]
             views = [view()[:count].view for view in views]
         step = self._rows.convert(views)
         step[4]["num_rows"] = count
-        return self._shown(step, reset, return_info)
+        return self._as_asked(step, reset, return_info)
 
     def reset(
         self,
@@ -312,12 +312,12 @@ class GymnasiumEnvPool(  # type: ignore[misc]
 
     def _first(self, return_info: bool | None, views: Views) -> Any:
         """Converts the batch of a reset."""
-        return self._shown(self._rows.convert(views), True, return_info)
+        return self._as_asked(self._rows.convert(views), True, return_info)
 
     def _received(self, batch: Batch, reset: bool, return_info: bool | None = None) -> Any:
-        return self._shown(self._rows.results(batch), reset, return_info)
+        return self._as_asked(self._rows.results(batch), reset, return_info)
 
-    def _shown(self, step: Any, reset: bool, return_info: bool | None = None) -> Any:
+    def _as_asked(self, step: Any, reset: bool, return_info: bool | None = None) -> Any:
         """Returns the results of a step, or of these those that a reset returns."""
         if not reset:
             return step

@@ -52,8 +52,8 @@ class OldGymEnvPool(GymnasiumEnvPool):
     def _warn_of_two_rows(self) -> None:
         """Does nothing: programs of that time expect observations only."""
 
-    def _shown(self, step: Any, reset: bool, return_info: bool | None = None) -> Any:
-        return super()._shown(step, True, return_info) if reset else _with_done(step)
+    def _as_asked(self, step: Any, reset: bool, return_info: bool | None = None) -> Any:
+        return super()._as_asked(step, True, return_info) if reset else _with_done(step)
 
     def _step_of_rollout(self, actions: Any) -> Step:
         if not self._is_plain or is_mapping(actions):

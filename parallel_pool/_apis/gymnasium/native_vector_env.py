@@ -320,7 +320,7 @@ class NativeVectorEnv(AsyncCalls):
             mask = np.ones(self.num_envs, np.bool_)
         else:
             observations = self._merge(mask, observations, others)
-        observations = self._shown(observations)
+        observations = self._in_own_space(observations)
         infos = self._infos.of_reset(batch, mask)
         infos.update(ale_ids.seeds_info(request.seeds, mask & self._games))
         self._ended = self._ended & ~mask
@@ -501,9 +501,9 @@ class NativeVectorEnv(AsyncCalls):
 
     def _observations(self, batch: Batch) -> Any:
         """Returns the observations of a batch."""
-        return self._shown(self._arrays(batch))
+        return self._in_own_space(self._arrays(batch))
 
-    def _shown(self, observations: Any) -> Any:
+    def _in_own_space(self, observations: Any) -> Any:
         """Returns what users see of arrays by name: dicts in dicts, and strings in place of codes,
         a tuple of one for each row."""
         if self._texts and self._keys is None:
@@ -539,7 +539,7 @@ class NativeVectorEnv(AsyncCalls):
 
     def _present_observations(self) -> Any:
         self._check_can_step()
-        return self._shown(self._arrays(self.pool.observe()))
+        return self._in_own_space(self._arrays(self.pool.observe()))
 
     def _observe_others(self, mask: Array | None) -> Any:
         """Returns the observations of environments that a masked reset leaves out, or None."""
@@ -567,7 +567,7 @@ class NativeVectorEnv(AsyncCalls):
         else:
             # as the environment's own dict has them
             observations = {key: batch[i] for key, i in columns.items()}
-        observations = self._shown(observations)
+        observations = self._in_own_space(observations)
         return of_last_steps(observations, ended, self._infos.of_ends(batch, ended, dtypes))
 
     def _note_failed(self, error: EnvError, kind: str) -> None:

@@ -287,11 +287,11 @@ class EnvPoolDataCollector(Uncopied, gymnasium.Wrapper[Any, Any, Any, Any]):
             raise
         except BaseException as error:
             if isinstance(error, EnvError):
-                error.batch = self._pool._shown(error.batch, reset, return_info)
+                error.batch = self._pool._as_asked(error.batch, reset, return_info)
             self._lose_track()
             raise
         self._record(step)
-        return self._pool._shown(step, reset, return_info)
+        return self._pool._as_asked(step, reset, return_info)
 
     def reset(
         self,
@@ -334,7 +334,7 @@ class EnvPoolDataCollector(Uncopied, gymnasium.Wrapper[Any, Any, Any, Any]):
         with self._lock:
             self._keep_reset(env_id, seed, options)
         self._record(step)
-        return self._pool._shown(step, True)
+        return self._pool._as_asked(step, True)
 
     def _record(self, step: Step) -> None:
         try:

@@ -135,13 +135,16 @@ class AgentVectorEnv(TraceMethod, TorchMethod, Uncopied, VectorEnv[Any, Any, Any
         return first
 
     def _reset_as(
-        self, show: Callable[[First], Any] | None, seed: seeds.Seed, options: dict[str, Any] | None
+        self,
+        make_result: Callable[[First], Any] | None,
+        seed: seeds.Seed,
+        options: dict[str, Any] | None,
     ) -> Any:
-        """Does what `reset` does, and returns the result of `show` for its result.
+        """Does what `reset` does, and returns the result of `make_result` for its result.
 
         Args:
-            show: a function that may be called again, as that of `Pool.step_as`; None: the result
-                of `reset` is returned.
+            make_result: a function that may be called again, as that of `Pool.step_as`; None: the
+                result of `reset` is returned.
             seed, options: as for `reset`.
         """
         mask, own = reset_mask.split(options, self.num_envs, was_reset=True)
@@ -150,7 +153,7 @@ class AgentVectorEnv(TraceMethod, TorchMethod, Uncopied, VectorEnv[Any, Any, Any
         self.envs._check_arrays()
         agents = self.envs._synchronous("reset")
         try:
-            outcome: Outcome = agents.reset(seed, own, partial(self._first_outcome, show))
+            outcome: Outcome = agents.reset(seed, own, partial(self._first_outcome, make_result))
         except Exception as error:
             self._note_failure(error)
             raise
@@ -158,14 +161,16 @@ class AgentVectorEnv(TraceMethod, TorchMethod, Uncopied, VectorEnv[Any, Any, Any
         result, self.restarted, self._rows.seen = outcome
         return result
 
-    def _first_outcome(self, show: Callable[[First], Any] | None, arrays: AgentArrays) -> Outcome:
+    def _first_outcome(
+        self, make_result: Callable[[First], Any] | None, arrays: AgentArrays
+    ) -> Outcome:
         """Converts the arrays of a reset, and changes nothing."""
         rows = self._rows
         infos = rows.infos(arrays.infos, self.envs.possible_agents)
         first = rows.observations(arrays), self._with_live(infos, arrays)
         restarted: Array = np.zeros(rows.num_envs, np.bool_)
         seen = arrays.observations if rows.others else ()
-        return first if show is None else show(first), restarted, seen
+        return first if make_result is None else make_result(first), restarted, seen
 
     def _named_envs(self, mask: Array) -> Array:
         """Returns the environments that a mask of rows names, bool (n,)."""
@@ -207,16 +212,16 @@ class AgentVectorEnv(TraceMethod, TorchMethod, Uncopied, VectorEnv[Any, Any, Any
 
     def _step_as(
         self,
-        show: Callable[[Step, Array], Any] | None,
+        make_result: Callable[[Step, Array], Any] | None,
         blocks: Sequence[Any],
         *,
         is_sent: bool = False,
     ) -> Any:
-        """Does a step and returns the result of `show`.
+        """Does a step and returns the result of `make_result`.
 
         Args:
-            show: a function of what `step` returns, and of `restarted` after it. It may be called
-                again, as that of `Pool.step_as`. None: the result of `step` is returned.
+            make_result: a function of what `step` returns, and of `restarted` after it. It may be
+                called again, as that of `Pool.step_as`. None: the result of `step` is returned.
             blocks: the actions of each group.
             is_sent: whether an exception such as Ctrl-C has left the step with these actions in
                 flight: it is received.
@@ -225,7 +230,7 @@ class AgentVectorEnv(TraceMethod, TorchMethod, Uncopied, VectorEnv[Any, Any, Any
         agents = self.envs._synchronous("step")
         try:
             step = agents.finish if is_sent else agents.step
-            outcome: Outcome = step(blocks, partial(self._outcome, show))
+            outcome: Outcome = step(blocks, partial(self._outcome, make_result))
         except Exception as error:
             self._note_failure(error)
             raise
@@ -234,7 +239,9 @@ class AgentVectorEnv(TraceMethod, TorchMethod, Uncopied, VectorEnv[Any, Any, Any
         result, self.restarted, self._rows.seen = outcome
         return result
 
-    def _outcome(self, show: Callable[[Step, Array], Any] | None, arrays: AgentArrays) -> Outcome:
+    def _outcome(
+        self, make_result: Callable[[Step, Array], Any] | None, arrays: AgentArrays
+    ) -> Outcome:
         """Converts the arrays of a step, and changes nothing."""
         rows, restarted = self._rows, self.restarted
         terminations, truncations = map(rows.column, (arrays.terminations, arrays.truncations))
@@ -247,7 +254,7 @@ class AgentVectorEnv(TraceMethod, TorchMethod, Uncopied, VectorEnv[Any, Any, Any
         infos = self._with_live(infos, arrays)
         step = observations, rows.column(arrays.rewards), terminations, truncations, infos
         seen = arrays.observations if rows.others else ()
-        return step if show is None else show(step, restarted), restarted, seen
+        return step if make_result is None else make_result(step, restarted), restarted, seen
 
     def _with_live(self, infos: dict[str, Any], arrays: AgentArrays) -> dict[str, Any]:
         """Returns infos that say which rows act in the next step."""

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from parallel_pool._engine.views import Views
 
     # makes the result of arrays; None: they are the result
-    Show = Callable[[AgentArrays], Any] | None
+    MakeResult = Callable[[AgentArrays], Any] | None
     # the result of a batch, None if it could not be made; which agents act next; what failed
     Outcome = tuple[Any, Array, Exception | None]
     # makes the outcome of a reset's views; the function returns arrays of all environments
@@ -80,7 +80,9 @@ class Agents:
 
     # ----------------------------------------------------------------------------- synchronous --
 
-    def reset(self, seed: seeds.Seed, options: dict[str, Any] | None, show: Show = None) -> Any:
+    def reset(
+        self, seed: seeds.Seed, options: dict[str, Any] | None, make_result: MakeResult = None
+    ) -> Any:
         """Starts new episodes; rewards are 0, and no agent is terminated or truncated."""
         every = seeds.spread(seed, self.pool.num_envs)
         mask, own = reset_mask.split(options, self.pool.num_envs, self._has_begun())
@@ -91,7 +93,7 @@ class Agents:
                 if mask is not None:
                     self._take_failed(batch, failed)
         try:
-            convert = partial(self._first_outcome, mask, show)
+            convert = partial(self._first_outcome, mask, make_result)
             outcome = self._reset(None if seed is None else every, own, mask, convert)
         except Exception as error:
             self._note_failure(error, is_reset=True)
@@ -108,13 +110,17 @@ class Agents:
         return result
 
     def _first_outcome(
-        self, mask: Array | None, show: Show, whole: Callable[[Views], AgentArrays], views: Views
+        self,
+        mask: Array | None,
+        make_result: MakeResult,
+        whole: Callable[[Views], AgentArrays],
+        views: Views,
     ) -> Outcome:
         """Converts the batch of a reset, as `_outcome` does that of a step.
 
         Args:
             mask: which environments were reset, bool (n,); None for all.
-            show: makes the result.
+            make_result: of the arrays; None: they are the result.
             whole: returns arrays of all environments.
             views: of the batch.
         """
@@ -126,27 +132,27 @@ class Agents:
                 arrays = arrays._replace(live=lives)
             live = arrays.live.copy()
             first = without_steps(arrays)
-            result = first if show is None else show(first)
+            result = first if make_result is None else make_result(first)
             if self._renderer is not None:
                 self._renderer.after_reset(np.ones(len(live), np.bool_) if mask is None else mask)
         except Exception as error:
             return result, live, error
         return result, live, None
 
-    def step(self, blocks: Sequence[Any], show: Show = None) -> Any:
+    def step(self, blocks: Sequence[Any], make_result: MakeResult = None) -> Any:
         """Steps with the actions of each group: `send` and `recv` in one call of the pool."""
         try:
             actions = self._actions(blocks, self.live)
-            return self._receive(self.pool.step_as, actions, actions, show)
+            return self._receive(self.pool.step_as, actions, actions, make_result)
         except StateError as error:
             is_over = self.pool.autoreset == "disabled" and not self._live.any(1).all()
             explain_step(error, self.pool, ENDED_CURE if is_over else None)
             raise
 
-    def finish(self, blocks: Sequence[Any], show: Show = None) -> Any:
+    def finish(self, blocks: Sequence[Any], make_result: MakeResult = None) -> Any:
         """Receives the step with these actions, which an exception such as Ctrl-C has ended."""
         actions = self._actions(blocks, self.live)
-        return self._receive(self.pool.recv_as, None, actions, show)
+        return self._receive(self.pool.recv_as, None, actions, make_result)
 
     # ---------------------------------------------------------------------------- asynchronous --
 
@@ -171,7 +177,7 @@ class Agents:
         receive: Callable[[Callable[[Views], Outcome], Any], Outcome],
         argument: Any,
         actions: Any = None,
-        show: Show = None,
+        make_result: MakeResult = None,
     ) -> Any:
         """Returns the result of `receive(convert, argument)`, a method of the pool.
 
@@ -179,10 +185,10 @@ class Agents:
             receive: the method.
             argument: for it.
             actions: that it sends; None if it sends none.
-            show: makes the result.
+            make_result: of the arrays; None: they are the result.
         """
         try:
-            outcome = receive(partial(self._outcome, actions, show), argument)
+            outcome = receive(partial(self._outcome, actions, make_result), argument)
         except Exception as error:
             self._note_failure(error)
             raise
@@ -194,7 +200,7 @@ class Agents:
             raise failure
         return result
 
-    def _outcome(self, actions: Any, show: Show, views: Views) -> Outcome:
+    def _outcome(self, actions: Any, make_result: MakeResult, views: Views) -> Outcome:
         """Converts a batch; changes nothing that a second call, after Ctrl-C, would notice.
 
         What fails is raised once the batch is taken, so that the next step is not refused.
@@ -203,7 +209,7 @@ class Agents:
         try:
             arrays = self._arrays(views, actions)
             live = self._live_after(arrays)
-            result = arrays if show is None else show(arrays)
+            result = arrays if make_result is None else make_result(arrays)
             if self._renderer is not None:
                 self._draw(views, actions)
         except Exception as error:

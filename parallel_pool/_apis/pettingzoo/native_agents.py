@@ -25,7 +25,7 @@ from parallel_pool._engine.variation import first_options
 from parallel_pool._engine.views import all_arrays
 
 if TYPE_CHECKING:
-    from parallel_pool._apis.pettingzoo.agents import ConvertReset, Outcome, Show
+    from parallel_pool._apis.pettingzoo.agents import ConvertReset, MakeResult, Outcome
     from parallel_pool._apis.pettingzoo.groups import AgentArrays
     from parallel_pool._engine.buffers import Array
     from parallel_pool._engine.views import Views
@@ -127,11 +127,11 @@ class NativeAgents(Agents):
             self._was_reset = have_states(self.pool)
         return self._was_reset
 
-    def step(self, blocks: Sequence[Any], show: Show = None) -> Any:
+    def step(self, blocks: Sequence[Any], make_result: MakeResult = None) -> Any:
         """Steps with the actions of each group; raises NotResetError before the first reset."""
         if not self._was_reset and not self._has_begun():
             raise NotResetError("step() before reset(): call reset() first")
-        return super().step(blocks, show)
+        return super().step(blocks, make_result)
 
     def _actions(self, blocks: Sequence[Any], live: Array) -> Array:
         return self._columns.joined(blocks, live)

@@ -97,7 +97,7 @@ class AgentBackend(VectorBackend):
         try:
             if self._blocks is None:
                 self._blocks = envs._rows.blocks(self._actions)
-            step: Step = envs._step_as(self._shown, self._blocks, is_sent=is_sent)
+            step: Step = envs._step_as(self._vec_env_step, self._blocks, is_sent=is_sent)
         except BusyError:
             # the step is still to come
             if not is_sent:
@@ -115,7 +115,7 @@ class AgentBackend(VectorBackend):
         self._actions = self._blocks = None
         return step
 
-    def _shown(self, results: tuple[Any, ...], restarted: Array) -> Step:
+    def _vec_env_step(self, results: tuple[Any, ...], restarted: Array) -> Step:
         """Returns the results of a step; may be called again for the same ones, after Ctrl-C."""
         step = self._step(results, np.repeat(restarted, self.agents))
         for info, is_live in zip(step[3], results[4]["live"].tolist(), strict=True):
