@@ -36,6 +36,7 @@ with_reference = pytest.mark.skipif(
 )
 
 
+@pytest.mark.slow
 @with_reference
 @pytest.mark.parametrize("env_id", DRAWN)
 @needs_opengl
@@ -43,6 +44,7 @@ def test_pictures_are_the_same(env_id: str) -> None:
     assert robotics_player.compared_pictures(env_id) == SAME
 
 
+@pytest.mark.slow
 @with_reference
 @pytest.mark.parametrize("env_id", DRAWN_ONCE)
 @needs_opengl

@@ -64,7 +64,7 @@ def test_ctrl_c_in_a_step_loses_nothing(kind: str) -> None:
     assert interrupted > 20
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 def test_ctrl_c_in_a_whole_step_of_actions_that_are_objects_loses_nothing() -> None:
     """Observations are objects, too, which come with the rows."""
     fns = diaries(observed=WORDS, acts="words", has_words=True)
@@ -97,7 +97,7 @@ def options_of(teller: Teller) -> dict[str, Any]:
     return {"options": teller.options}
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("each", [False, True])
 def test_ctrl_c_in_a_reset_keeps_seeds_and_options_for_the_next(each: bool) -> None:
     """With `each`, environments have options of their own, and a reset sends them one by one."""
