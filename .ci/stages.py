@@ -50,6 +50,19 @@ WORKER_PER_CORE = ("-n", "2", "--dist", "worksteal")
 # ms where it has imported only these, which takes it a second.
 FORKING = ("tests/faults", "tests/workers")
 OTHERS = ("tests", *(f"--ignore={folder}" for folder in FORKING))
+# make check runs the quick tests in these parts side by side, each in a process of its own: so a
+# file is collected once, and what a process does once (imports, JAX's and Procgen's first use) is
+# done in the parts that need it. They take about as long as each other, the first one longer; the
+# last has all that the others lack.
+QUICK_PARTS = {
+    "quick-apis": ["tests/apis", "tests/contract"],
+    "quick-forking": [*FORKING],
+    "quick-parity": ["tests/parity"],
+}
+QUICK_PARTS["quick-others"] = [
+    "tests",
+    *(f"--ignore={folder}" for part in QUICK_PARTS.values() for folder in part),
+]
 # Lets glibc ask for huge pages for its heap, which halves what a fork of a large pytest costs.
 HUGE_PAGES = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
 
@@ -186,23 +199,36 @@ def check(done: subprocess.CompletedProcess[Any]) -> None:
 
 
 def run_together(*commands: Sequence[str | Path]) -> None:
+    """Runs commands as `ended_together` does; raises Failed for the first that failed."""
+    for done in ended_together(*commands):
+        check(done)
+
+
+def ended_together(
+    *commands: Sequence[str | Path], **env: str
+) -> list[subprocess.CompletedProcess[str]]:
     """Runs commands at the same time, one for each core; shows the output of each at its end.
 
-    Raises Failed for the first in this order that failed. Give the longest first.
+    Returns them in this order. Give the longest first.
     """
 
     def captured(command: Sequence[str | Path]) -> subprocess.CompletedProcess[str]:
         words = [str(word) for word in command]
         done = subprocess.run(
-            words, cwd=ROOT, stdout=PIPE, stderr=STDOUT, text=True, errors="replace", check=False
+            words,
+            cwd=ROOT,
+            env={**os.environ, **env},
+            stdout=PIPE,
+            stderr=STDOUT,
+            text=True,
+            errors="replace",
+            check=False,
         )
         print(done.stdout, end="", flush=True)
         return done
 
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as threads:
-        ended = list(threads.map(captured, commands))
-    for done in ended:
-        check(done)
+        return list(threads.map(captured, commands))
 
 
 def pytest(
@@ -213,22 +239,60 @@ def pytest(
     **env: str,
 ) -> None:
     """Runs pytest, by default our Python's, and adds its counts to the totals."""
-    global passed, failed
-    report = BUILD / "reports" / f"{name}.xml"
-    report.unlink(missing_ok=True)
+    report = new_report(name)
     try:
         prefix = [word for word in env.pop("PREFIX", "").split() if word]
-        options = ["-q", *SLOWEST, f"--junitxml={report}"]
-        run(*prefix, *command, *options, *arguments, cwd=cwd, **env)
+        run(*prefix, *command, *reporting(report), *arguments, cwd=cwd, **env)
     except Failed as reason:
         raise Failed(f"{reason}\n{failures.summary(report)}") from None
     finally:
-        if report.exists():
-            for suite in ElementTree.parse(report).iter("testsuite"):
-                bad = int(suite.get("failures", 0)) + int(suite.get("errors", 0))
-                skipped = int(suite.get("skipped", 0))
-                passed += int(suite.get("tests", 0)) - bad - skipped
-                failed += bad
+        count(report)
+
+
+def pytest_together(parts: dict[str, list[str]], *arguments: str, **env: str) -> None:
+    """Runs pytest on parts of the tests side by side, and adds their counts to the totals.
+
+    Args:
+        parts: by name, which tests each takes; the longest first.
+        arguments: of all of them.
+    """
+    reports = [new_report(name) for name in parts]
+    command = (sys.executable, "-m", "pytest")
+    commands = [
+        [*command, *reporting(report), *arguments, *paths]
+        for report, paths in zip(reports, parts.values(), strict=True)
+    ]
+    ended = ended_together(*commands, **env)
+    for report in reports:
+        count(report)
+    for done, report in zip(ended, reports, strict=True):
+        try:
+            check(done)
+        except Failed as reason:
+            raise Failed(f"{reason}\n{failures.summary(report)}") from None
+
+
+def new_report(name: str) -> Path:
+    """Returns the file that gets the report of a run of pytest; there is none yet."""
+    report = BUILD / "reports" / f"{name}.xml"
+    report.unlink(missing_ok=True)
+    return report
+
+
+def reporting(report: Path) -> list[str]:
+    """Returns the options of every run of pytest."""
+    return ["-q", *SLOWEST, f"--junitxml={report}"]
+
+
+def count(report: Path) -> None:
+    """Adds the counts of a run of pytest to the totals, if it has written its report."""
+    global passed, failed
+    if report.exists():
+        for suite in ElementTree.parse(report).iter("testsuite"):
+            bad = int(suite.get("failures", 0)) + int(suite.get("errors", 0))
+            skipped = int(suite.get("skipped", 0))
+            passed += int(suite.get("tests", 0)) - bad - skipped
+            failed += bad
 
 
 def c_sources() -> list[str]:
@@ -264,11 +328,9 @@ def format() -> None:
 
 
 def quick() -> None:
-    """The tests that take a few seconds at most."""
+    """The tests that take a moment."""
     marks = "not package and not cluster and not slow and not sanitizers"
-    # a third worker would collect for longer than it helps
-    pytest("quick-forking", *WORKER_PER_CORE, "-m", marks, *FORKING, **HUGE_PAGES)
-    pytest("quick", *WORKER_PER_CORE, "-m", marks, *OTHERS, **HUGE_PAGES)
+    pytest_together(QUICK_PARTS, "-m", marks, **HUGE_PAGES)
 
 
 def tests() -> None:

@@ -30,7 +30,14 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # A worker imports the test's module, where its environments are, and that imports these. It would
 # take as long as everything else that a worker does.
-forkserver.PRELOAD += ("pytest", "tests.support.same", "tests.support.timeouts")
+forkserver.PRELOAD += (
+    *("asyncio", "pettingzoo", "pytest", "tests.support.same", "tests.support.timeouts"),
+    "parallel_pool._apis.gymnasium.process_vector_env",
+    "parallel_pool._apis.leases.lease_pool",
+    "parallel_pool._apis.openenv.app",
+    "parallel_pool._apis.pettingzoo.pool_parallel_env",
+    "parallel_pool._testing.inspection",
+)
 
 
 def _quiet_jax() -> None:

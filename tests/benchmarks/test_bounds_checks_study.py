@@ -19,6 +19,7 @@ def test_without_checks_the_library_has_no_message_of_them(tmp_path: Path) -> No
     assert count >= 10 and task_id in parallel_pool.list_all_envs()
 
 
+@pytest.mark.slow
 def test_the_study_writes_its_table(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

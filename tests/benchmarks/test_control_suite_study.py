@@ -13,6 +13,7 @@ TASKS = ("cheetah-run", "walker-run", "pendulum-swingup", "cartpole-swingup")
 
 
 # of several simulation steps, of one, and RK4
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("task", TASKS)
 def test_the_bare_loop_is_the_pools_simulation(task: str) -> None:
     with Pool(f"dm_control/{task}-v0", 2, num_threads=1, seed=1) as pool:

@@ -44,6 +44,7 @@ def url_of(url: str) -> str:
     return url.replace("http", "ws") + "/ws"
 
 
+@pytest.mark.slow
 def test_sessions_are_played_and_counted() -> None:
     with (
         LeasePool([Counting] * 4, start_method="fork") as pool,
@@ -56,6 +57,7 @@ def test_sessions_are_played_and_counted() -> None:
         wait_for(lambda: pool.num_free == 4)
 
 
+@pytest.mark.slow
 def test_a_wrong_answer_is_noticed() -> None:
     with (
         LeasePool([lambda: Counting(3)], start_method="fork") as pool,

@@ -52,6 +52,7 @@ def test_the_ids_are_there() -> None:
         assert registry.find(task_id).family == "robotics"
 
 
+@pytest.mark.quick(1)
 @with_models
 @pytest.mark.parametrize("task_id", CASES)
 def test_the_bare_loop_is_the_pools_simulation(task_id: str) -> None:
@@ -120,6 +121,7 @@ def test_the_bare_loop_makes_the_tasks_calls(
     assert made == {name: 2 * NUM_ENVS * count for name, count in expected.items()}
 
 
+@pytest.mark.slow
 @with_models
 def test_the_study_has_a_row_for_each_id(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -24,8 +24,13 @@ FLAVOURS = [
     "plain",
     *(pytest.param(flavour, marks=pytest.mark.slow) for flavour in ("tsan", "asan")),
 ]
-# they take seconds: what worker processes do and where they die, on boards that many share
-LONG = {"test_board", "test_processes", "test_worker_death", "fuzz_board", "fuzz_calls"}
+# They take a third of a second or more: what worker processes do and where they die, on boards that
+# many share, and others. test_pool takes longer than some of them, and shows the most.
+LONG = {
+    *("test_board", "test_cost", "test_cut", "test_leftover", "test_os_table", "test_processes"),
+    *("test_shared_heap", "test_trace", "test_wild", "test_worker_death"),
+    *("fuzz_board", "fuzz_calls"),
+}
 
 
 def but_long(names: Iterable[str]) -> list[Any]:

@@ -76,7 +76,7 @@ QUICK_RUNS = {
     *("classic/tictactoe_v3", "test/Template-v0"),
 }
 # the sanitizers run all cases, as here C writes to memory that Python gave it
-few_quick = pytest.mark.quick(5, sanitizers=True)
+few_quick = pytest.mark.quick(3, sanitizers=True)
 MODES = ("next_step", "same_step", "disabled")
 
 # any 300 steps of these contain the end of an episode, which the tests must have seen
@@ -228,6 +228,7 @@ def test_runs_return_what_single_steps_return(env: str, mode: str) -> None:
     rules.runs(env, few=is_expensive(env), autoreset=mode)
 
 
+@pytest.mark.quick(12, sanitizers=True)
 @pytest.mark.parametrize("env", IN_RUNS)
 def test_steps_and_resets_are_short_where_step_many_is(env: str) -> None:
     speed.for_runs(env)
@@ -236,6 +237,7 @@ def test_steps_and_resets_are_short_where_step_many_is(env: str) -> None:
 # ------------------------------------------------------------------------------------ close --
 
 
+@few_quick
 @pytest.mark.parametrize("env", CASES)
 def test_close_ends_all_calls_and_leaves_the_arrays(env: str) -> None:
     rules.close(env, few=is_expensive(env))

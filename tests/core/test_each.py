@@ -234,6 +234,7 @@ def test_values_are_shown() -> None:
             pool.option_values([0])
 
 
+@pytest.mark.sanitizers
 def test_thousands_of_values_share_what_configure_makes() -> None:
     count = 3000
     options = {

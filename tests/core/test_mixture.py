@@ -352,6 +352,7 @@ def test_rules_of_every_environment(
     rule(mixture(*tasks), few=True, options={"task": task})
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize(("tasks", "task"), PADDED[:3] + PADDED[5:], ids=lambda value: str(value))
 def test_forged_snapshots_do_no_harm(tasks: tuple[str, ...], task: str) -> None:
     forged.snapshots(mixture(*tasks), few=True, options={"task": task})

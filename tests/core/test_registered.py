@@ -108,6 +108,7 @@ def test_an_import_that_the_program_has_not_made_shows_warnings(
     assert capfd.readouterr().err.count("UserWarning: ") == 2
 
 
+@pytest.mark.slow
 def test_ale_py_registers_again_without_warnings(capfd: pytest.CaptureFixture[str]) -> None:
     """Each worker once showed 352 warnings."""
     importlib.import_module("ale_py")

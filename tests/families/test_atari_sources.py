@@ -57,6 +57,7 @@ def test_a_copy_has_the_same_hashes(csrc: Path) -> None:
         assert sources.digest(name, csrc) == sources.digest(name)
 
 
+@pytest.mark.slow
 def test_every_game_has_a_hash_of_its_own() -> None:
     names = [*ids(), *players.ids()]
     found = {sources.digest(name) for name in names}

@@ -59,7 +59,7 @@ def test_a_name_that_is_not_in_the_model(folder: Path) -> None:
         parallel_pool.load_source(folder / "quadruped.c")
 
 
-@pytest.mark.quick(1, sanitizers=2)
+@pytest.mark.quick(0, sanitizers=2)
 @pytest.mark.parametrize(
     ("old", "new", "text"),
     [
@@ -94,6 +94,7 @@ def test_another_model_must_have_the_same_names(
         Pool(task_id, 1, options={"xml_file": "none.xml"})
 
 
+@pytest.mark.sanitizers
 def test_another_model_with_the_same_names_is_simulated(folder: Path) -> None:
     (task_id,) = parallel_pool.load_source(folder / "quadruped.c")
     shutil.copy(folder / "quadruped.xml", folder / "heavy.xml")

@@ -312,7 +312,7 @@ def test_extreme_winds_reach_no_assertion() -> None:
     assert (done.returncode, done.stdout.strip()) == (0, "done"), done.stderr
 
 
-@pytest.mark.quick(1)
+@pytest.mark.quick(0)
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
 @pytest.mark.parametrize("motor", range(4))
 def test_actions_that_reach_an_assertion_are_refused(motor: int, dtype: type) -> None:

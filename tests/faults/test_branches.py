@@ -297,7 +297,7 @@ def test_an_exception_costs_only_the_episode() -> None:
             branch.reset()
 
 
-@pytest.mark.quick(1)
+@pytest.mark.quick(0)
 @pytest.mark.parametrize("method", ["fork", "forkserver", "spawn"])
 def test_branches_go_on_after_the_death_of_the_original(method: str) -> None:
     with branched(start_method=method) as pool, pool.lease() as lease:
@@ -351,6 +351,7 @@ def test_deaths_at_every_line(in_branch: bool, first: int) -> None:
                 goes(branch, 0)
 
 
+@pytest.mark.sanitizers
 def test_a_worker_that_is_stopped_while_it_is_asked() -> None:
     with branched() as pool, pool.lease() as lease:
         lease.reset(seed=1)
@@ -368,6 +369,7 @@ def test_a_worker_that_is_stopped_while_it_is_asked() -> None:
 # ------------------------------------------------------------------------------------------ ends
 
 
+@pytest.mark.sanitizers
 def test_cancelling_who_waits_for_branches() -> None:
     async def play(pool: LeasePool) -> None:
         async with pool.lease() as lease:
@@ -576,6 +578,7 @@ def test_nothing_is_left_of_many_branches() -> None:
         wait_for(lambda: all(last <= most for last, most in zip(held(), first, strict=True)))
 
 
+@pytest.mark.quick(0)
 @pytest.mark.parametrize("python", [sys.executable, *interpreters.others()])
 def test_another_interpreter(python: str) -> None:
     # which may have no pytest

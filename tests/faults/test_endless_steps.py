@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import subprocess
 import sys
+import time
 import warnings
 import weakref
 from collections.abc import Callable
@@ -236,13 +238,14 @@ sys.exit(5)
 
 
 def slow_pool(sleep_ms: int) -> Pool:
-    """Returns a pool in whose thread a step runs."""
+    """Returns a pool in whose thread a step runs, unless this process stood still for as long."""
     pool = Pool("test/Fault-v0", 1, num_threads=1, options={"sleep_ms": sleep_ms})
     pool.reset()
     pool.send([0])
-    with pytest.raises(PoolTimeoutError):
+    with contextlib.suppress(PoolTimeoutError):
         pool.recv(timeout=0)
-    wait_for(lambda: inspect(pool).stepping)
+    end = time.monotonic() + sleep_ms / 1000
+    wait_for(lambda: inspect(pool).stepping or time.monotonic() > end)
     return pool
 
 
@@ -251,6 +254,7 @@ def keepers() -> weakref.WeakSet[closing.Keeper]:
     return weakref.WeakSet(each for each in gc.get_objects() if type(each) is closing.Keeper)
 
 
+@pytest.mark.sanitizers
 def test_a_step_that_returns_later_frees_the_memory() -> None:
     others = keepers()
     pool = slow_pool(3000)
@@ -272,7 +276,7 @@ def test_a_step_that_returns_later_frees_the_memory() -> None:
 
 def test_close_waits_for_a_step_that_returns_in_time() -> None:
     others = keepers()
-    pool = slow_pool(1500)
+    pool = slow_pool(250)
     (own,) = keepers() - others
     with warnings.catch_warnings():
         warnings.simplefilter("error")

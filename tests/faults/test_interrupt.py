@@ -242,7 +242,7 @@ def test_a_real_signal_ends_the_wait() -> None:
     assert "fine" in done.stdout
 
 
-@pytest.mark.quick(1)
+@pytest.mark.sanitizers
 def test_interrupt_anywhere_in_a_rollout_leaves_the_pool_as_it_would_any_step() -> None:
     num_envs, steps = 3, 4
     pool = Pool("test/Fault-v0", num_envs, num_threads=1)
@@ -292,7 +292,7 @@ def test_interrupt_anywhere_in_a_rollout_leaves_the_pool_as_it_would_any_step() 
     pool.close()
 
 
-@pytest.mark.quick(1)
+@pytest.mark.sanitizers
 def test_interrupt_anywhere_in_an_asynchronous_rollout_loses_no_step() -> None:
     num_envs, steps = 3, 2
     options = {"num_envs": num_envs, "batch_size": 2, "num_threads": 1}

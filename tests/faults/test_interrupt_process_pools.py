@@ -125,7 +125,7 @@ def replied(pool: ProcessPool, batch: Any) -> list[Any]:
 
 
 @pytest.mark.usefixtures("watched")
-@pytest.mark.quick(1)
+@pytest.mark.quick(0)
 @pytest.mark.parametrize("mode", ["next_step", "same_step"])
 @pytest.mark.parametrize("kind", POOLS)
 def test_ctrl_c_in_a_step_of_a_pool_loses_nothing(kind: str, mode: str) -> None:
@@ -240,7 +240,7 @@ def failed_or_not(pool: ProcessPool, call: Callable[[], Any]) -> list[Any]:
         return [str(error), failure.env_ids, [*failure.batch]]
 
 
-@pytest.mark.quick(1)
+@pytest.mark.quick(0)
 @pytest.mark.parametrize("kind", ["rows", "objects"])
 def test_ctrl_c_in_a_step_in_which_an_environment_fails_loses_nothing(kind: str) -> None:
     """Neither its exception, nor the results of the others."""
@@ -367,7 +367,7 @@ CASES = [
 ]
 
 
-@pytest.mark.quick(2)
+@pytest.mark.quick(1)
 @pytest.mark.parametrize(("kind", "mode", "call"), CASES)
 def test_ctrl_c_in_a_step_of_a_vector_env_loses_nothing(
     kind: str, mode: AutoresetMode, call: Any
@@ -440,7 +440,7 @@ class Beside(Interrupter):
         super().__call__(frame, event, argument)
 
 
-@pytest.mark.quick(1)
+@pytest.mark.quick(0)
 @pytest.mark.parametrize("mode", AutoresetMode, ids=lambda mode: mode.name)
 @pytest.mark.parametrize("kind", FORMS)
 def test_ctrl_c_beside_the_work_of_a_pool_without_workers_loses_nothing(
@@ -472,7 +472,7 @@ def test_ctrl_c_beside_the_work_of_a_pool_without_workers_loses_nothing(
     assert interrupted > 10
 
 
-@pytest.mark.quick(1)
+@pytest.mark.quick(0)
 @pytest.mark.parametrize("call", [reset, reset_by_halves])
 @pytest.mark.parametrize("is_masked", [False, True])
 @pytest.mark.parametrize("kind", FORMS)
@@ -500,7 +500,7 @@ def test_ctrl_c_in_a_reset_of_a_vector_env_loses_nothing(
     assert place > 20
 
 
-@pytest.mark.quick(1)
+@pytest.mark.sanitizers
 def test_ctrl_c_keeps_the_last_observation_of_an_environment_that_is_made_again() -> None:
     """It is an object, which only this process has: it must not be that of the next episode."""
     fns = diaries(observed=WORDS, fails=True)[2:] * 2
@@ -626,7 +626,7 @@ def test_infos_that_can_not_be_combined_leave_the_next_step_possible() -> None:
         assert envs.step([0, 0])[0].tolist() == [[1, 5]] * 2
 
 
-@pytest.mark.quick(1)
+@pytest.mark.quick(0)
 @pytest.mark.parametrize("is_split", [False, True])
 def test_ctrl_c_as_an_environment_fails_leaves_no_call_pending_for_ever(is_split: bool) -> None:
     """It may take the place of the exception, which is then its context."""

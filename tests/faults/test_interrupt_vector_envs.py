@@ -35,6 +35,12 @@ MAKERS: dict[str, Callable[[], Any]] = {
     "frames": partial(native, "CartPole-v1", max_episode_steps=2, render_mode="rgb_array_list"),
 }
 
+# drawing has many places, and takes long
+CASES = [
+    pytest.param(make, id=name, marks=[pytest.mark.sanitizers] if name == "frames" else [])
+    for name, make in MAKERS.items()
+]
+
 
 def stride(env: Any) -> int:
     """Returns from how many places one is tried: drawing has many, and takes long."""
@@ -80,8 +86,9 @@ def step(env: Any, place: int, actions: Any) -> tuple[Any, bool]:
         return env.step(actions), True
 
 
+@pytest.mark.quick(6)
 @pytest.mark.parametrize("call", [step_by_halves, step])
-@pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS.keys())
+@pytest.mark.parametrize("make", CASES)
 def test_ctrl_c_in_a_step_loses_and_repeats_nothing(make: Callable[[], Any], call: Any) -> None:
     actions = np.array([0, 1, 1])
     interrupted = calm = place = 0
@@ -99,8 +106,9 @@ def test_ctrl_c_in_a_step_loses_and_repeats_nothing(make: Callable[[], Any], cal
     assert interrupted > 10
 
 
+@pytest.mark.quick(6)
 @pytest.mark.parametrize("is_masked", [False, True])
-@pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS.keys())
+@pytest.mark.parametrize("make", CASES)
 def test_ctrl_c_in_a_reset_loses_nothing(make: Callable[[], Any], is_masked: bool) -> None:
     actions = np.array([0, 1, 1])
     mask = np.array([True, False, True])

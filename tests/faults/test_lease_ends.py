@@ -166,6 +166,7 @@ def test_a_lease_goes_on_after_a_cancelled_call_with_a_reset(tmp_path: Path) -> 
     run(play, grace=LONG)
 
 
+@pytest.mark.sanitizers
 def test_tasks_cancelled_at_any_moment_lose_no_environment() -> None:
     draw = random.Random(1)
 

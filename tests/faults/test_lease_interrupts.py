@@ -74,7 +74,8 @@ MAKERS: dict[str, tuple[Callable[[], LeasePool], Any]] = {
 @pytest.mark.parametrize(
     ("kind", "game"),
     [
-        *(("native", play), ("native", play_branches), ("workers", play)),
+        *(("native", play), ("workers", play)),
+        pytest.param("native", play_branches, marks=pytest.mark.sanitizers),
         # a hundred branches, each with new processes
         pytest.param("workers", play_branches, marks=pytest.mark.slow),
     ],

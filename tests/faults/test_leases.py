@@ -106,7 +106,7 @@ async def call_with(env: AsyncLease, what: str, trouble: str, timeout: float) ->
     return await env.call("have", trouble, timeout=timeout)
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["step", "reset", "call"])
 @pytest.mark.parametrize(("trouble", "text"), [("kill", "SIGKILL"), ("exit", "exit code 3")])
 def test_an_environment_that_kills_its_worker(what: str, trouble: str, text: str) -> None:
@@ -126,7 +126,7 @@ def test_an_environment_that_kills_its_worker(what: str, trouble: str, text: str
     run(play)
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["step", "reset", "call"])
 @pytest.mark.parametrize("trouble", ["spin", "sleep"])
 def test_a_deadline_ends_what_would_last_for_ever(what: str, trouble: str) -> None:
@@ -343,6 +343,7 @@ def test_environments_that_cannot_be_made_again(tmp_path: Path) -> None:
         asyncio.run(play(pool))
 
 
+@pytest.mark.slow
 def test_environments_of_one_worker_are_lost_together() -> None:
     async def play(pool: LeasePool) -> None:
         async with pool.lease() as a, pool.lease() as b, pool.lease() as c:

@@ -133,6 +133,7 @@ def test_messages_show_a_part_of_what_is_long(call: str) -> None:
     assert "limit (4300" not in text
 
 
+@pytest.mark.quick(8)
 @pytest.mark.parametrize(
     "arguments",
     [

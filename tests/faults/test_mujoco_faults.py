@@ -98,7 +98,7 @@ def play(env: str, mode: str, **options: Any) -> list[Any]:
             envs.close()
 
 
-@pytest.mark.quick(1)
+@pytest.mark.quick(0)
 @pytest.mark.parametrize("how", ["actions", "initial states"])
 @pytest.mark.parametrize("env", sampled(REFERENCED, MUJOCO_TASKS))
 def test_a_simulation_that_diverges_equals_gymnasiums(

@@ -86,6 +86,7 @@ def test_any_value_is_an_action_or_refused(value: Any, space: Any) -> None:
         assert space.contains(found)
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None, derandomize=True, database=None)
 @given(TEXTS)
 def test_any_text_is_read_or_refused(text: str) -> None:

@@ -72,7 +72,7 @@ SLOW = [
 ]
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("start", SLOW)
 def test_a_slow_request_is_ended(start: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     if start.startswith(b"POST"):
@@ -90,6 +90,7 @@ def test_a_slow_request_is_ended(start: bytes, monkeypatch: pytest.MonkeyPatch) 
         works(url, app)
 
 
+@pytest.mark.slow
 def test_a_client_that_takes_no_answers_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
     """Some sixty of them would be all that the server allows, and others be refused for ever."""
     monkeypatch.setattr(connection, "HEAD_TIMEOUT", 0.2)
@@ -109,6 +110,7 @@ def test_a_client_that_takes_no_answers_is_cut_off(monkeypatch: pytest.MonkeyPat
         works(url, app)
 
 
+@pytest.mark.slow
 def test_a_client_that_takes_no_message_loses_its_session(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server, "PING", 3.0)
     large = 8 << 20
@@ -222,6 +224,7 @@ def test_a_client_without_the_token() -> None:
         works(url, app)
 
 
+@pytest.mark.slow
 def test_many_connections() -> None:
     """Those beyond the sessions are refused, and those that send nothing are no session."""
     with LeasePool("CartPole-v1", 2) as pool, serving(app := OpenEnvApp(pool, token=None)) as url:
@@ -327,7 +330,7 @@ def children_of(pid: int) -> list[int]:
     return found
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [

@@ -116,6 +116,7 @@ def test_a_session_without_limits() -> None:
     run(play, **limits)
 
 
+@pytest.mark.slow
 def test_an_idle_session_ends() -> None:
     async def play(app: OpenEnvApp) -> None:
         async with Peer(app) as peer:
@@ -162,6 +163,7 @@ def test_a_pool_that_is_closed() -> None:
         asyncio.run(play(OpenEnvApp(pool, token=None)))
 
 
+@pytest.mark.slow
 def test_a_client_that_takes_no_answer_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(web_socket, "SEND_TIMEOUT", 1.0)
 

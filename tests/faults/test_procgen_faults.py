@@ -102,6 +102,7 @@ def test_addresses_cant_be_given(name: str) -> None:
         Pool(COINRUN, 1, options={name: b"\0" * 72 if name == "_link" else "/"})
 
 
+@pytest.mark.sanitizers
 @pytest.mark.parametrize("action", [-1, 15, 2**31])
 def test_no_other_action_reaches_the_library(action: int) -> None:
     with Pool(COINRUN, 2, seed=1) as pool:
@@ -111,6 +112,7 @@ def test_no_other_action_reaches_the_library(action: int) -> None:
         assert (pool.observe().obs == before).all()
 
 
+@pytest.mark.sanitizers
 def test_a_fork_leaves_both_processes_alone() -> None:
     def child() -> None:
         with pytest.raises(ForkedError):
@@ -125,6 +127,7 @@ def test_a_fork_leaves_both_processes_alone() -> None:
         pool.step([4])
 
 
+@pytest.mark.sanitizers
 def test_pools_close_twice() -> None:
     pool = Pool(COINRUN, 3, seed=1)
     pool.reset()

@@ -65,7 +65,7 @@ def all_ended(pids: list[int]) -> bool:
 # ------------------------------------------------------------------------------------- deaths --
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("trouble", "said"),
     [
@@ -288,6 +288,7 @@ def test_a_second_thread_in_recv_is_refused() -> None:
         assert len(ended) == 1
 
 
+@pytest.mark.slow
 def test_many_threads_close_at_once() -> None:
     pool = pool_of(sleep_for_ever, 1)
     pids = pids_of(pool)

@@ -41,6 +41,7 @@ fns = [lambda: Waiting("waits"), Waiting]
 """
 
 
+@pytest.mark.slow
 def test_ctrl_c_in_step_and_recv_loses_no_batch(program: Start) -> None:
     """The next recv returns the batch, in ordered and unordered pools."""
     script = """

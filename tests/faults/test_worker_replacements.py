@@ -127,6 +127,7 @@ class Named(Counting):
         return gymnasium.make("OfFirstWorkers-v0").unwrapped.__class__.__name__
 
 
+@pytest.mark.slow
 def test_later_workers_know_the_registered_environments_of_the_first(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

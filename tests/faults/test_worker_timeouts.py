@@ -85,7 +85,7 @@ def test_an_environment_that_hangs_in_reset_is_killed() -> None:
         pool.reset(seed=0)
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["send", "step"])
 @pytest.mark.parametrize("on_error", ["raise", "restart"])
 def test_an_environment_that_hangs_while_the_caller_is_busy_is_killed(

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import ast
+import hashlib
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from functools import cache
 from pathlib import Path
 
 import pytest
+
+from tests.support.proofs.kept import Kept
 
 ROOT = Path(__file__).resolve().parents[2]
 CSRC = ROOT / "csrc"
@@ -345,12 +348,35 @@ def imports(path: Path, *, in_functions: bool = True) -> list[str]:
     return when_loaded + later * in_functions
 
 
+# make clean removes it
+KEPT = Kept(ROOT / "build" / "imports.json")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def kept_imports() -> Iterator[None]:
+    """Keeps what was found out of files that have changed: to parse all takes three seconds."""
+    yield
+    KEPT.write()
+
+
 @cache
 def all_imports(path: Path) -> tuple[list[str], list[str]]:
     """Returns what a file imports when it is loaded, and what its functions import."""
-    functions: list[ast.AST] = []
-    when_loaded = imported(path, [ast.parse(path.read_text())], functions)
-    return when_loaded, imported(path, functions, None)
+    content = path.read_bytes()
+
+    def find() -> tuple[list[str], list[str]]:
+        functions: list[ast.AST] = []
+        when_loaded = imported(path, [ast.parse(content)], functions)
+        return when_loaded, imported(path, functions, None)
+
+    when_loaded, later = KEPT.found(f"{name_of(path)} {rules()}", content, find)
+    return when_loaded, later
+
+
+@cache
+def rules() -> str:
+    """Returns a hash of this file, which decides what an import is."""
+    return hashlib.sha256(Path(__file__).read_bytes()).hexdigest()
 
 
 def imported(path: Path, waiting: list[ast.AST], functions: list[ast.AST] | None) -> list[str]:

@@ -8,11 +8,15 @@ change without them.
 from __future__ import annotations
 
 import ast
+import hashlib
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
+
+from tests.support.proofs.kept import Kept
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "parallel_pool"
@@ -48,9 +52,20 @@ def is_private(name: str) -> bool:
 
 
 def is_module(name: str) -> bool:
-    """Returns whether a dotted name is a module of the package, which a test may import."""
-    path = ROOT.joinpath(*name.split("."))
-    return path.is_dir() or any(path.with_suffix(end).exists() for end in (".py", ".pyi"))
+    """Returns whether a dotted name is a module, which a test may import."""
+    return name in modules()
+
+
+@cache
+def modules() -> frozenset[str]:
+    """Returns the dotted names of all modules and packages in the folders that Python imports."""
+    found: set[str] = set()
+    for folder in ("parallel_pool", *FOLDERS):
+        for path in (ROOT / folder).rglob("*.py*"):
+            if path.suffix in (".py", ".pyi"):
+                parts = path.relative_to(ROOT).with_suffix("").parts
+                found |= {".".join(parts[:count]) for count in range(1, len(parts) + 1)}
+    return frozenset(found)
 
 
 def private_names(tree: ast.AST) -> Iterator[tuple[int, str]]:
@@ -101,14 +116,31 @@ def files() -> list[Path]:
     return [path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*.py"))]
 
 
+# make clean removes it
+KEPT = Kept(ROOT / "build" / "private_names.json")
+
+
+@cache
+def rules() -> str:
+    """Returns a hash of all that decides what is private, besides the text of a file."""
+    parts = Path(__file__).read_bytes(), "\n".join(sorted(modules())).encode()
+    return hashlib.sha256(b"\0".join(parts)).hexdigest()
+
+
 def found_in(path: Path) -> list[str]:
-    name = path.relative_to(ROOT).as_posix()
-    tree = ast.parse(path.read_text())
-    return sorted({f"{name}:{line}: {what}" for line, what in private_names(tree)})
+    name, content = path.relative_to(ROOT).as_posix(), path.read_bytes()
+
+    def find() -> list[str]:
+        return sorted(
+            {f"{name}:{line}: {what}" for line, what in private_names(ast.parse(content))}
+        )
+
+    return list(KEPT.found(f"{name} {rules()}", content, find))
 
 
 def test_no_test_names_what_is_private() -> None:
     found = [each for path in files() for each in found_in(path)]
+    KEPT.write()
     wrong = [each for each in found if each.partition(":")[0] not in ALLOWED]
     assert not wrong, "ask parallel_pool.testing.inspect, or name it without underscore:\n" + (
         "\n".join(wrong)

@@ -134,6 +134,7 @@ def test_the_menu_has_every_page(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(every) > 60 and set(listed) == {pages.site_path(name) for name in every}
 
 
+@pytest.mark.slow
 def test_the_reference_has_every_public_name(monkeypatch: pytest.MonkeyPatch) -> None:
     reference = load("reference", monkeypatch)
     modules = {module.path: module for module in reference.public_modules()}

@@ -40,6 +40,7 @@ __attribute__((visibility("default"))) double PyInit__core(double x, char *to, s
 """
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize(
     ("more", "flags", "fault"),
     [

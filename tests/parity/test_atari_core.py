@@ -51,7 +51,7 @@ def test_every_mode_and_difficulty_is_identical(library: core.Library, game: str
         core.compare(library, case, seed=mode)
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("game", GAMES)
 def test_sticky_actions_are_identical(library: core.Library, game: str) -> None:
     case = core.Case(game, 0, 0, 400, hold=2, sticky=0.25, draw="two", full_actions=True)

@@ -123,7 +123,7 @@ def compare(
     return history
 
 
-@pytest.mark.quick(1)
+@pytest.mark.quick(0, sanitizers=1)
 @pytest.mark.parametrize(
     ("task_id", "options"),
     [
@@ -137,6 +137,7 @@ def test_equals_the_model(task_id: str, options: str) -> None:
     compare(task_id, OPTION_SETS[options], FEWER_STEPS.get(options, STEPS))
 
 
+@pytest.mark.sanitizers
 def test_a_lost_life_ends_an_episode() -> None:
     outputs = compare("Breakout-v5", {"episodic_life": True}, 60, resets=False)
     assert any(output.ended and not output.game_over for output in outputs)
@@ -196,6 +197,7 @@ def test_game_over_on_every_frame_of_a_step() -> None:
     assert frames_left == {0, 1, 2}
 
 
+@pytest.mark.sanitizers
 def test_a_random_number_of_no_ops_that_is_rejected() -> None:
     """This seed's first word must be rejected: it would make some numbers likelier than others."""
     seed, options = 14910327, {"noop_max": 100000}

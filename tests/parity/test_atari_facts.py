@@ -29,7 +29,7 @@ def test_actions_that_choose_a_mode_may_stick(library: atari_core.Library, name:
     assert not list(atari_facts.differences(library, name, 8, count=4, sticky=0.5))
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["adventure", "breakout", "double_dunk", "klax", "lost_luggage", "video_cube"]
 )
@@ -42,6 +42,7 @@ def test_table_has_every_game_once() -> None:
     assert rows == atari_roms.names() == atari_rules.names()
 
 
+@pytest.mark.slow
 def test_check_can_fail(library: atari_core.Library, monkeypatch: pytest.MonkeyPatch) -> None:
     choose = atari_core.Console.set
     monkeypatch.setattr(atari_core.Console, "set", lambda self, mode, _: choose(self, 0, 0))

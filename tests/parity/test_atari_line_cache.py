@@ -109,7 +109,7 @@ def compare(ours: ProgramConsole, plain: ProgramConsole, seed: int, frames: int 
             assert not len(different), f"program {seed}: frame {frame}, pixel {different[0]}"
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("part", thinned(range(PARTS), PARTS))
 @pytest.mark.parametrize("build", builds.available())
 def test_random_programs_look_the_same(library: atari_core.Library, build: str, part: int) -> None:

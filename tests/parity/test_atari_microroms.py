@@ -46,7 +46,7 @@ def same(ours: Ours, oracle: Oracle, code: bytes, frames: int = 1) -> bool:
 
 
 # every ninth sweep; these include each kind
-@pytest.mark.quick(3)
+@pytest.mark.quick(1)
 @pytest.mark.parametrize(
     "sweep", list(atari_microroms.sweeps())[::9], ids=lambda sweep: sweep.name.replace(" ", "-")
 )
@@ -150,7 +150,7 @@ def test_other_controllers(rom: str) -> None:
 
 
 # ALE has no latches for triggers, whether VBLANK requests them or not
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("latches", [0, 0x40])
 def test_trigger(latches: int) -> None:
     library, rom = atari_core.Library(atari_core.build()), "enduro"

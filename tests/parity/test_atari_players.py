@@ -103,6 +103,7 @@ def test_the_frame_limit_truncates() -> None:
         assert envs.step(actions)[3]["first_0"].all() and not envs.agents
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sampled(GAMES, {"warlords_v3"}))
 def test_a_game_in_turns_equals_the_reference(name: str) -> None:
     ours, theirs = env(players.ids()[name]), reference(name)

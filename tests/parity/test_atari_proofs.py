@@ -37,7 +37,7 @@ def short(proof: Proof) -> list[Session]:
     ]
 
 
-@pytest.mark.quick(1)
+@pytest.mark.quick(0, sanitizers=1)
 @pytest.mark.parametrize("rom", sampled(sorted(TABLE), FEW_ATARI_GAMES))
 def test_game_is_still_exact(rom: str) -> None:
     """The best build, on frames after one another, and on every frame of steps of four."""

@@ -24,6 +24,7 @@ def test_console_is_exact(library: atari_core.Library, name: str) -> None:
     assert atari_roms.compare(library, name, 40) == ""
 
 
+@pytest.mark.slow
 def test_comparison_can_fail(library: atari_core.Library, monkeypatch: pytest.MonkeyPatch) -> None:
     act = atari_core.Console.act
     monkeypatch.setattr(atari_core.Console, "act", lambda self, a, draw: act(self, 3, draw))

@@ -20,6 +20,7 @@ def test_rule_equals_ale(game: str) -> None:
     atari_rules.letters(game, seed=1, most=100)
 
 
+@pytest.mark.slow
 def test_letters_in_place_of_a_score() -> None:
     assert atari_rules.letters("blackjack", seed=1) == 91
 

@@ -182,6 +182,7 @@ def test_resize_equals_opencv(library: Library, rows: int, picture: str, part: i
                     np.testing.assert_array_equal(got, expected, f"{height}x{width} {area=} {isa}")
 
 
+@pytest.mark.slow
 def test_resize_equals_opencv_on_three_channels(library: Library) -> None:
     """EnvPool resizes red, green and blue together; we resize planes."""
     rng = np.random.default_rng(3)
@@ -348,7 +349,7 @@ def random_change(
     return screens[0], screens[1], changed.astype(np.uint8)
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("turns", [1, pytest.param(3, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("isa", ISAS)
 def test_rows_that_have_not_changed_are_those_of_the_past(

@@ -170,7 +170,7 @@ def test_solved_levels_are_the_same(id: str) -> None:
     assert_same_run(Case(id, steps=50, num_envs=2), MODES[0], player=Solver)
 
 
-@pytest.mark.quick(6)
+@pytest.mark.quick(3, sanitizers=6)
 @pytest.mark.parametrize("id", IDS)
 def test_many_seeds_make_the_same_levels(id: str) -> None:
     with pair(id, 20) as (theirs, ours):
@@ -299,6 +299,7 @@ def test_options_that_do_not_fit_are_refused(name: str, options: dict[str, Any],
         PoolVectorEnv(f"BabyAI-{name}-v0", 1, **options)
 
 
+@pytest.mark.quick(1, sanitizers=True)
 @pytest.mark.parametrize(
     ("name", "num_envs", "options", "why"),
     [

@@ -197,7 +197,7 @@ ACTIONS: list[Any] = [
 ]
 
 
-@pytest.mark.quick(8)
+@pytest.mark.quick(3, sanitizers=8)
 @pytest.mark.parametrize("case", range(len(ACTIONS)))
 def test_actions_of_any_dtype_are_the_same(case: int) -> None:
     with pair(IDS[0], 2) as (theirs, ours):
@@ -208,7 +208,7 @@ def test_actions_of_any_dtype_are_the_same(case: int) -> None:
             assert_same(ours.step(ACTIONS[case]), expected, f"step {step}")
 
 
-@pytest.mark.quick(1)
+@pytest.mark.quick(0, sanitizers=1)
 @pytest.mark.parametrize("num_threads", [1, 4])
 def test_worlds_in_several_threads_are_independent(num_threads: int) -> None:
     steps, count = 90, 12

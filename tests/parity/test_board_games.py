@@ -129,7 +129,7 @@ class Pair:
 # --------------------------------------------------------------------------- games one by one --
 
 
-@pytest.mark.quick(2)
+@pytest.mark.quick(1, sanitizers=2)
 @pytest.mark.parametrize(
     ("task_id", "illegal", "games"),
     [
@@ -281,6 +281,7 @@ def test_pettingzoos_test_of_cycles_passes() -> None:
 # ------------------------------------------------------------------------------------- the pool --
 
 
+@pytest.mark.quick(1, sanitizers=True)
 @pytest.mark.parametrize("task_id", GRIDS)
 def test_rows_of_a_pool_are_those_of_the_players(task_id: str) -> None:
     """Each row shows what PettingZoo's environment shows to both players after the same move."""
@@ -439,7 +440,7 @@ def test_pictures_are_identical(task_id: str, is_small: bool) -> None:
         assert len(shown) > 5
 
 
-@pytest.mark.quick(5)
+@pytest.mark.quick(2, sanitizers=5)
 @pytest.mark.parametrize("kind", [np.int16, np.int32, np.int64, np.array])
 @pytest.mark.parametrize("task_id", IDS)
 def test_options_are_integers_of_any_type(task_id: str, kind: Any) -> None:

@@ -92,7 +92,7 @@ def steer(obs: Array, continuous: bool) -> Array:
     return np.where((hover > np.abs(turn)) & (hover > 0.05), 2, engine)
 
 
-@pytest.mark.quick(2)
+@pytest.mark.quick(1, sanitizers=2)
 @pytest.mark.parametrize(
     ("case", "mode"),
     thinned(paired(PLAIN, PHYSICS, MODES), 7),
@@ -198,6 +198,7 @@ def test_throttles_of_any_dtype_are_the_same(case: int) -> None:
             assert_same(ours.step(action), expected, f"step {step}")
 
 
+@pytest.mark.quick(1, sanitizers=True)
 @pytest.mark.parametrize("num_threads", [1, 4])
 def test_worlds_in_several_threads_are_independent(num_threads: int) -> None:
     """Box2D's static variables are counters, and tables that are complete after the first world."""

@@ -131,7 +131,7 @@ LONG = [
 ]
 
 
-@pytest.mark.quick(1)
+@pytest.mark.quick(0, sanitizers=1)
 @pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.name)
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_run_is_the_same(case: Case, mode: AutoresetMode) -> None:
@@ -192,6 +192,7 @@ def test_a_lap_can_be_finished() -> None:
     assert any(found) and not all(found)
 
 
+@pytest.mark.sanitizers
 def test_colors_change_when_asked_for() -> None:
     with pair(ID, 2, **COLORS) as (theirs, ours):
         for seed, options in ((7, None), (8, {"randomize": False}), (None, {"randomize": True})):
@@ -226,7 +227,7 @@ ACTIONS: list[Any] = [
 ]
 
 
-@pytest.mark.quick(2, sanitizers=True)
+@pytest.mark.quick(1, sanitizers=True)
 @pytest.mark.parametrize("case", range(len(ACTIONS)))
 def test_actions_of_any_dtype_are_the_same(case: int) -> None:
     with pair(ID, 2) as (theirs, ours):
@@ -247,6 +248,7 @@ def test_actions_with_nan_are_refused() -> None:
 # --------------------------------------------------------------------------------- snapshots --
 
 
+@pytest.mark.sanitizers
 def test_a_snapshot_holds_the_episode_and_what_came_before() -> None:
     """Another pool, whose worlds had other episodes, goes on alike through a further reset."""
     rng = np.random.default_rng(8)
@@ -272,7 +274,7 @@ def test_a_snapshot_holds_the_episode_and_what_came_before() -> None:
                 np.testing.assert_array_equal(getattr(rows[0], name), getattr(rows[1], name))
 
 
-@pytest.mark.quick(1, sanitizers=True)
+@pytest.mark.quick(0, sanitizers=True)
 @pytest.mark.parametrize("num_threads", [1, 3])
 def test_environments_in_several_threads_are_independent(num_threads: int) -> None:
     rng = np.random.default_rng(5)
@@ -289,7 +291,7 @@ def test_environments_in_several_threads_are_independent(num_threads: int) -> No
 # ---------------------------------------------------------------------------------- pictures --
 
 
-@pytest.mark.parametrize("backend", ["GENERIC", None])
+@pytest.mark.parametrize("backend", [pytest.param("GENERIC", marks=pytest.mark.sanitizers), None])
 def test_pictures_follow_the_backend_of_smoothscale(backend: str | None) -> None:
     import pygame
 

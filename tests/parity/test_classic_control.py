@@ -189,7 +189,7 @@ def assert_same_episodes(
             assert_same(f"{name} at step {step}", ours[name], expected)
 
 
-@pytest.mark.quick(6)
+@pytest.mark.quick(3, sanitizers=6)
 @pytest.mark.parametrize("case", thinned(CASES, 3), ids=str)
 def test_same_bits(case: Case) -> None:
     with pair(case.id, case.num_envs, case.options) as (reference, pool):

@@ -27,6 +27,7 @@ with_reference = pytest.mark.skipif(
 QUICK = ("cartpole-three_poles", "humanoid-run", "lqr-lqr_6_2", "manipulator-insert_peg")
 
 
+@pytest.mark.quick(1)
 @with_reference
 @pytest.mark.parametrize("task", sampled(TASKS, QUICK))
 def test_episodes_are_the_same(task: str) -> None:
@@ -42,12 +43,14 @@ def test_long_runs_are_the_same(task: str) -> None:
     assert control_suite_player.played(play) == SAME
 
 
+@pytest.mark.quick(1)
 @with_reference
 @pytest.mark.parametrize("task", sampled(TASKS, ("acrobot-swingup", "hopper-stand", "lqr-lqr_6_2")))
 def test_models_are_the_same(task: str) -> None:
     assert control_suite_player.compared_model(task) == SAME
 
 
+@pytest.mark.slow
 @with_reference
 def test_a_long_seed_is_words() -> None:
     play = Play("reacher-easy", seed=2**80 + 2**33 + 1, steps=60, limit=20)

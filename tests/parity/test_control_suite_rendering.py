@@ -25,6 +25,7 @@ WITH_PICTURES = [task for task in TASKS if task != WITHOUT]
 QUICK = ("finger-spin",)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     not control_suite_player.is_installed(),
     reason=f"dm_control is not in {control_suite_player.FOLDER}, where make installs it",
@@ -35,6 +36,7 @@ def test_pictures_are_the_same(task: str) -> None:
     assert control_suite_player.compared_pictures(task) == SAME
 
 
+@pytest.mark.slow
 @needs_opengl
 def test_every_api_draws(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MUJOCO_GL", "egl")

@@ -320,6 +320,7 @@ def test_attributes_are_the_same(id: str, chain: list[Any]) -> None:
     assert len(carried) > 1 or "Memory" in id or "Lava" in id
 
 
+@pytest.mark.sanitizers
 def test_attributes_need_a_reset() -> None:
     envs = parallel_pool.make_vec("BabyAI-BossLevel-v0", 1)
     with closing(envs):

@@ -113,6 +113,7 @@ class Twins:
             self.step(f"step {i}")
 
 
+@pytest.mark.quick(1, sanitizers=True)
 @few
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("name", CASES)
@@ -127,6 +128,7 @@ def test_a_pool_with_a_time_limit(name: str) -> None:
     Twins(CASES[name], options=OPTIONS.get(name), max_episode_steps=7, statistics=True).play(25)
 
 
+@pytest.mark.sanitizers
 def test_eight_games_of_envpool() -> None:
     Twins([f"{game}-v5" for game in GAMES], autoreset="same_step").play(40)
 
@@ -137,6 +139,7 @@ def test_57_games(form: str) -> None:
     Twins([form.format(game) for game in ATARI_57], statistics=True).play(150)
 
 
+@pytest.mark.quick(1, sanitizers=True)
 @few
 @pytest.mark.parametrize("name", CASES)
 def test_snapshots(name: str) -> None:
@@ -174,6 +177,7 @@ def test_an_asynchronous_pool() -> None:
 # ------------------------------------------------------------------------------- other APIs --
 
 
+@pytest.mark.quick(1, sanitizers=True)
 @few
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("name", CASES)
@@ -221,6 +225,7 @@ def _compare_observations(mixed: Any, alone: Any, task: int) -> None:
         assert_same_rows(mixed[block(task)], alone, "observations")
 
 
+@pytest.mark.quick(1, sanitizers=True)
 @pytest.mark.parametrize("kind", ["gym", "gymnasium"])
 def test_envpool(kind: str) -> None:
     tasks = ("Pong-v5", "Breakout-v5", "CartPole-v1")[:2]
@@ -263,7 +268,7 @@ def test_dm_env() -> None:
             assert_same_rows(found.observation.obs[block(i)], own.observation.obs, "obs")
 
 
-@pytest.mark.quick(2, sanitizers=True)
+@pytest.mark.quick(1, sanitizers=True)
 @pytest.mark.parametrize("name", ["classic", "toy text", "torques", "ALE"])
 def test_sb3(name: str) -> None:
     pytest.importorskip("stable_baselines3")

@@ -75,7 +75,14 @@ FAMILIES: dict[str, tuple[str, list[Any], dict[str, Any]]] = {
 
 
 @pytest.mark.quick(3, sanitizers=15)
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize(
+    "family",
+    # where whole grids are drawn, a case takes seconds
+    [
+        pytest.param(family, marks=pytest.mark.sanitizers) if family == "the whole grid" else family
+        for family in FAMILIES
+    ],
+)
 @pytest.mark.parametrize("name", CHAINS)
 def test_run_is_the_same(name: str, family: str) -> None:
     number = list(CHAINS).index(name) + list(FAMILIES).index(family)

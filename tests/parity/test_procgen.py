@@ -49,12 +49,14 @@ OPTIONS: list[tuple[str, str, Mapping[str, Any]]] = [
 # ------------------------------------------------------------------------------------- steps --
 
 
+@pytest.mark.sanitizers
 @pytest.mark.parametrize(("game", "mode"), thinned(TASKS, 50), ids=str)
 def test_one_environment_is_the_same(game: str, mode: str) -> None:
     play = Play(game, mode, seed=5, steps=500, run=3)
     assert_same(ours(play), procgen_player.expected(play))
 
 
+@pytest.mark.quick(1, sanitizers=True)
 @pytest.mark.parametrize(("game", "mode"), thinned(TASKS, 25), ids=str)
 def test_a_vector_is_the_same(game: str, mode: str) -> None:
     play = Play(game, mode, num=64, seed=2**31 - 1, steps=40, run=5)
@@ -157,6 +159,7 @@ def test_a_reset_within_an_episode_goes_on_to_the_next_level() -> None:
 # --------------------------------------------------------------------------------- snapshots --
 
 
+@pytest.mark.quick(1, sanitizers=True)
 @pytest.mark.parametrize(("game", "mode"), thinned(TASKS, 17), ids=str)
 def test_a_snapshot_goes_on_as_the_original(game: str, mode: str) -> None:
     """Also from the first row of a level, and after other episodes of the same handle."""
@@ -184,6 +187,7 @@ def test_generated_assets_have_no_snapshots() -> None:
 # ---------------------------------------------------------------------------------- pictures --
 
 
+@pytest.mark.sanitizers
 def test_pictures_change_nothing_and_show_the_level() -> None:
     play = Play("coinrun", "easy", num=2, seed=1, steps=40)
     with make(play) as pool, make(play) as plain:

@@ -67,12 +67,14 @@ CHORES: list[dict[str, Any]] = [
 ]
 
 
+@pytest.mark.quick(1)
 @with_reference
 @pytest.mark.parametrize("task_id", sampled(IDS, QUICK))
 def test_episodes_are_the_same(task_id: str) -> None:
     assert robotics_player.played(Play(task_id, seed=5, run=4, limit=50)) == SAME
 
 
+@pytest.mark.slow
 @with_reference
 @pytest.mark.parametrize(
     "task_id",
@@ -86,6 +88,7 @@ def test_many_resets_are_the_same(task_id: str) -> None:
     assert robotics_player.played(Play(task_id, seed=6, steps=120, limit=2)) == SAME
 
 
+@pytest.mark.quick(1)
 @with_reference
 @pytest.mark.parametrize(("task_id", "options"), thinned(OPTIONS, 3))
 def test_options_do_what_they_do_there(task_id: str, options: dict[str, Any]) -> None:
@@ -118,12 +121,14 @@ def test_long_runs_are_the_same(task_id: str) -> None:
     assert robotics_player.played(play) == SAME
 
 
+@pytest.mark.quick(1)
 @with_reference
 @pytest.mark.parametrize("task_id", sampled(GOALS, tuple(id for id in QUICK if id in GOALS)))
 def test_rewards_of_arrays_are_the_same(task_id: str) -> None:
     assert robotics_player.compared_rewards(task_id) == SAME
 
 
+@pytest.mark.quick(1)
 @with_reference
 @pytest.mark.parametrize("task_id", VECTORS)
 def test_vector_environments_are_the_same(task_id: str) -> None:
@@ -159,6 +164,7 @@ def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         Pool("FetchReach-v4", 1)
 
 
+@pytest.mark.slow
 def test_single_environments_have_the_methods() -> None:
     env = class_of("FetchReach-v4")(distance_threshold=0.2)
     goals = np.zeros((2, 3)), np.array([[0.1, 0, 0], [0.3, 0, 0]])

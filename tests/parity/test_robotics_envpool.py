@@ -37,6 +37,7 @@ def test_every_id_is_there() -> None:
     assert len(IDS) == 157 and OURS.issuperset(IDS)
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("task_id", thinned(IDS, 16))
 def test_specs_are_envpools(task_id: str) -> None:
     ours, theirs = parallel_pool.make_spec(task_id), envpool.make_spec(task_id)

@@ -38,6 +38,7 @@ with_reference = pytest.mark.skipif(
 )
 
 
+@pytest.mark.slow
 @with_reference
 @pytest.mark.parametrize("task_id", DRAWN)
 @needs_opengl
@@ -45,6 +46,7 @@ def test_pictures_are_the_same(task_id: str) -> None:
     assert robotics_player.compared_pictures(task_id) == SAME
 
 
+@pytest.mark.slow
 @with_reference
 @pytest.mark.parametrize("task_id", DRAWN_ONCE)
 @needs_opengl

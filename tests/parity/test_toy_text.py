@@ -287,7 +287,7 @@ def test_envpools_size_is_a_map() -> None:
     assert parallel_pool.make_spec("FrozenLake8x8-v1", size=4).observation_space.n == 16
 
 
-@pytest.mark.quick(1)
+@pytest.mark.quick(0, sanitizers=1)
 @pytest.mark.parametrize("id", IDS)
 def test_surface_is_the_same(id: str) -> None:
     with pair(id, 2) as (theirs, ours):

@@ -69,7 +69,7 @@ def make_actions(space: gymnasium.Space[Any], steps: int) -> list[Any]:
     return drawn
 
 
-@pytest.mark.quick(8)
+@pytest.mark.quick(4)
 @pytest.mark.parametrize("mode", thinned(MODES, 2), ids=lambda mode: mode.name)
 @pytest.mark.parametrize("case", thinned(CASES, 2), ids=str)
 def test_run_is_the_same(case: Case, mode: AutoresetMode) -> None:

@@ -157,6 +157,7 @@ static int step_many(void *shared, const pp_run *run) { return (void)shared, (vo
 static int reset("""
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("has_step_many", [True, False])
 @pytest.mark.parametrize("what", ["reset", "step"])
 def test_step_many_is_not_for_steps_of_milliseconds(what: str, has_step_many: bool) -> None:
@@ -341,7 +342,7 @@ static int step_many(void *shared, const pp_run *run) {
 /* parallel_pool finds"""
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("beyond", "rule", "words"),
     [

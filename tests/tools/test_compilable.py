@@ -140,6 +140,7 @@ def translation(made: Any) -> Outcome | None:
     return trace.report().translation
 
 
+@pytest.mark.slow
 def test_a_pool_that_is_made_from_an_id_or_a_class(task_id: str) -> None:
     expected = Outcome(f'make the pool of {task_id} with backend="compiled"')
     assert translation(vector(task_id, num_envs=2)) == expected

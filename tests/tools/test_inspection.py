@@ -76,6 +76,7 @@ def test_what_has_no_pool_is_refused(source: Any) -> None:
         inspect(envs)
 
 
+@pytest.mark.sanitizers
 def test_it_is_a_view_of_one_moment() -> None:
     assert {"Inspection", "inspect"} <= set(dir(testing))
     with pool_of() as pool:

@@ -208,6 +208,7 @@ def test_a_trace_that_cannot_be_written_hides_nothing(
     assert "\n2 x CartPole-v1, " in done.stdout and done.stderr.count("Traceback") <= 1
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_the_script_with_a_report(script: Path) -> None:
     """The pool waits for a batch, for longer than the test may last."""
     script.write_text(

@@ -82,7 +82,7 @@ def test_a_proof_of_check_covers_all_that_its_folders_import() -> None:
     assert len(imported) > 100 and imported <= files, imported - files
 
 
-@pytest.mark.quick(2, sanitizers=True)
+@pytest.mark.quick(1)
 @pytest.mark.parametrize(
     "test, folder, references",
     [

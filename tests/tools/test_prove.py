@@ -68,7 +68,7 @@ def test_built_in_environments_equal_gymnasiums(task_id: str) -> None:
     assert proof.report.startswith(f"# {task_id} and {task_id}\n\nNo difference was found")
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", thinned(list(PORT_TEXTS), 2))
 def test_correct_ports_are_equal(name: str) -> None:
     proof = testing.prove(write(name), REFERENCES[name], steps=STEPS)
@@ -126,6 +126,7 @@ def test_a_translated_class_equals_itself() -> None:
 # ------------------------------------------------------------------------------- differences --
 
 
+@pytest.mark.slow
 def test_a_difference_is_an_error_with_a_program() -> None:
     env = write("cart", ("0.02 * it->x_dot", "0.025 * it->x_dot"))
     with pytest.raises(testing.ContractError) as caught:
@@ -271,7 +272,9 @@ def test_an_environment_that_can_not_be_loaded_is_refused() -> None:
         ("CartPole-v1", {"steps": 0}, "steps=0: give a number above 0"),
         ("CartPole-v1", {"tolerance": -1}, "tolerance=-1: give 0"),
         ("CartPole-v1", {"modes": ["never"]}, "choose from next_step, same_step, disabled"),
-        ("CartPole-v1", {"options": {"tau": [0.1]}}, "reference"),
+        pytest.param(
+            *("CartPole-v1", {"options": {"tau": [0.1]}}, "reference"), marks=pytest.mark.slow
+        ),
     ],
 )
 def test_wrong_arguments_are_refused(against: str, settings: dict[str, Any], message: str) -> None:

@@ -116,6 +116,7 @@ def test_a_crash_of_both_sides_is_an_error_of_both() -> None:
     assert (tally.errors, tally.error, tally.resets, tally.steps) == (1, "it ended", 1, 0)
 
 
+@pytest.mark.slow
 def test_more_steps_than_there_is_time_for_are_not_drawn() -> None:
     begun = time.monotonic()
     proof = testing.prove("CartPole-v1", "CartPole-v1", steps=10**8, seconds=1, coverage=False)
@@ -134,6 +135,7 @@ def test_pictures_are_compared_before_the_time_is_over() -> None:
     assert outcome.proof.steps == 0 and "pictures: " not in outcome.proof.report
 
 
+@pytest.mark.slow
 def test_it_is_said_that_no_picture_was_compared() -> None:
     env, reference = write("glider"), str(PORTS / "glider.py")
     proof = testing.prove(env, reference, seconds=1e-9, coverage=False)
@@ -144,6 +146,7 @@ def test_it_is_said_that_no_picture_was_compared() -> None:
     assert proof.pictures > 10 and "pictures" not in " ".join(proof.not_covered)
 
 
+@pytest.mark.slow
 def test_a_reference_that_is_not_made_with_a_render_mode_is_named() -> None:
     text = (PORTS / "glider.py").read_text().replace("render_mode: str | None", "mode: str | None")
     Path("modeless.py").write_text(text.replace("= render_mode", "= mode"))
@@ -155,6 +158,7 @@ def test_a_reference_that_is_not_made_with_a_render_mode_is_named() -> None:
 # ---------------------------------------------------------------------------------------- spaces --
 
 
+@pytest.mark.slow
 def test_observations_that_are_texts() -> None:
     proof = testing.prove("test/Orders-v0", "test/Orders-v0", steps=2000)
     assert proof.steps > 1000 and proof.cells > 10

@@ -78,6 +78,7 @@ def test_a_test_without_a_limit_of_time_is_python() -> None:
     compile(text, "test_it.py", "exec")
 
 
+@pytest.mark.slow
 def test_a_difference_in_a_folder_that_cannot_be_written_is_shown(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -149,6 +150,7 @@ def test_a_name_with_a_colon_is_a_name() -> None:
     assert outcome.finding is None
 
 
+@pytest.mark.slow
 def test_timeouts_may_be_endless() -> None:
     proof = testing.prove(
         "CartPole-v1", "CartPole-v1", steps=100, timeout=math.inf, seconds=math.inf, coverage=False

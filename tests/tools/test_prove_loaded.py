@@ -78,6 +78,7 @@ def status_of(program: str) -> int:
     return done.returncode
 
 
+@pytest.mark.slow
 def test_a_class_that_was_compiled(classes: Any) -> None:
     parallel_pool.compile(classes.Walk, "proven/Walk-v0")
     proof = testing.prove("proven/Walk-v0", classes.Walk, **SETTINGS)
@@ -87,6 +88,7 @@ def test_a_class_that_was_compiled(classes: Any) -> None:
     assert status_of("again.py") == 1
 
 
+@pytest.mark.slow
 def test_a_source_that_was_loaded() -> None:
     Path("cart.c").write_text(PORT_TEXTS["cart"]())
     (task_id,) = parallel_pool.load_source("cart.c")

@@ -41,6 +41,7 @@ def profile(folder: Path, **environment: str) -> subprocess.CompletedProcess[str
     )
 
 
+@pytest.mark.slow
 def test_a_script_that_is_profiled_reads_its_own_file(tmp_path: Path) -> None:
     (tmp_path / "script.py").write_text(ELSEWHERE)
     done = profile(tmp_path)

@@ -71,6 +71,7 @@ def test_a_part_may_outlive_the_whole_and_the_pool() -> None:
     assert part.report().steps == whole.report().steps == 2
 
 
+@pytest.mark.sanitizers
 def test_a_script_that_traces_its_pool_is_profiled(script: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "parallel_pool", "profile", str(script)],
@@ -84,6 +85,7 @@ def test_a_script_that_traces_its_pool_is_profiled(script: Path) -> None:
     assert done.stdout.startswith("own steps: 40\n") and "10 batches" in done.stdout
 
 
+@pytest.mark.sanitizers
 def test_a_script_that_traces_its_pool_is_tuned(script: Path) -> None:
     outcome = Script(script, [], 0.1, 0.0).run(Setting())
     assert outcome.error == "" and outcome.rate > 0

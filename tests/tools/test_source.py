@@ -173,6 +173,7 @@ def test_gymnasium_finds_nothing_wrong_with_a_single_one(tmp_path: Path) -> None
     assert isinstance(gymnasium.make(env.spec).unwrapped, type(env.unwrapped).__base__)
 
 
+@pytest.mark.slow
 def test_a_player_of_several_is_for_pettingzoo(tmp_path: Path) -> None:
     """csrc/envs/test/duel.c, outside the tree."""
     text = (ROOT / "csrc" / "envs" / "test" / "duel.c").read_text()
@@ -186,6 +187,7 @@ def test_a_player_of_several_is_for_pettingzoo(tmp_path: Path) -> None:
     envs.close()
 
 
+@pytest.mark.slow
 def test_a_picture_of_a_single_one(tmp_path: Path) -> None:
     """csrc/envs/_template.c, outside the tree."""
     text = (ROOT / "csrc" / "envs" / "_template.c").read_text()

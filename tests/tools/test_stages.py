@@ -160,6 +160,38 @@ def test_commands_that_run_together_all_end_and_the_first_that_failed_is_named(
     stages.run_together(commands[0])
 
 
+@pytest.mark.slow
+def test_parts_of_the_tests_run_side_by_side(
+    stages: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each has a process of its own, their counts are added, and the first that failed is named."""
+    (stages.ROOT / "pytest.ini").write_text("[pytest]\n")
+    for name, number in {"good": 3, "bad": 4, "worse": 5}.items():
+        fails = "" if name == "good" else f"\ndef test_{name}():\n    assert 0\n"
+        (stages.ROOT / f"test_{name}.py").write_text(
+            "import os, pytest\n"
+            f"@pytest.mark.parametrize('number', range({number}))\n"
+            f"def test_all(number): assert os.environ['PART'] == 'of them'\n{fails}"
+        )
+
+    def parts() -> None:
+        """Runs the parts."""
+        paths = {name: [f"test_{name}.py"] for name in ("good", "bad", "worse")}
+        stages.pytest_together(paths, "-p", "no:cacheprovider", PART="of them")
+
+    monkeypatch.setitem(stages.STAGES, "parts", parts)
+    printed = last_lines(stages, capsys, parts)
+    assert "FAILED test_bad::test_bad\n" in printed and "test_worse" not in printed
+    assert printed.endswith("\n12 passed, 2 failed\n")
+
+
+def test_the_parts_of_make_check_have_all_tests(stages: Any) -> None:
+    named = [folder for part in stages.QUICK_PARTS.values() for folder in part]
+    *folders, rest = [folder for folder in named if not folder.startswith("--")]
+    assert rest == "tests" and all((ROOT / folder).is_dir() for folder in folders)
+    assert {f"--ignore={folder}" for folder in folders} == set(named) - {*folders, rest}
+
+
 # what stands for .ci/stages.py when it runs one stage
 ONE_STAGE = """
 import sys

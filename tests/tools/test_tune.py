@@ -312,18 +312,19 @@ def test_a_script_that_never_ends_is_measured_and_ended(script: Path) -> None:
     assert facts["place"] == "script.py:6" and facts["advice"] == ""
 
 
+@pytest.mark.slow
 def test_arguments_overrides_and_environment_reach_the_script(script: Path) -> None:
     script.write_text(
         "import os\nassert os.environ['OMP_NUM_THREADS'] == '3'\n"
         "assert __name__ == '__main__'\n" + STEPS
     )
-    run = Script(script, ["{num_envs:4}"], 1.0, 0.0)
+    run = Script(script, ["{num_envs:4}"], 0.5, 0.0)
     setting = Setting(num_threads=2, math_threads=3, numbers=(("num_envs", 6),))
     facts = run.run(setting).facts
     assert (facts["num_envs"], facts["count"]) == (6, 2)
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "error"),
     [

@@ -33,6 +33,7 @@ def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "script.py"
 
 
+@pytest.mark.slow
 def test_a_forked_child_of_the_script_ends_as_it_says(script: Path) -> None:
     script.write_text(
         "import os, sys\n"
@@ -40,14 +41,15 @@ def test_a_forked_child_of_the_script_ends_as_it_says(script: Path) -> None:
         "    sys.exit(3)\n"
         "assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 3\n" + STEPS
     )
-    outcome = Script(script, [], 2.0, 0.0).run(Setting())
+    outcome = Script(script, [], 0.5, 0.0).run(Setting())
     assert outcome.error == "" and outcome.rate > 0
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("stream", ["None", "object()"])
 def test_a_run_ends_whatever_the_script_prints_to(script: Path, stream: str) -> None:
     script.write_text(f"import sys\nsys.stdout = {stream}\n{STEPS}")
-    outcome = Script(script, [], 2.0, 0.0).run(Setting(), limit=TEST_TIMEOUT / 2)
+    outcome = Script(script, [], 0.5, 0.0).run(Setting(), limit=TEST_TIMEOUT / 2)
     assert outcome.rate > 0 and outcome.seconds < TEST_TIMEOUT / 2
 
 

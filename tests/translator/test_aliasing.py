@@ -411,7 +411,7 @@ PROBES = [
 ]
 
 
-@pytest.mark.quick(4)
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("cls", PROBES, ids=lambda cls: cls.__name__)
 def test_names_of_one_object_see_its_changes(cls: Any) -> None:
     (task_id,) = parallel_pool.compile(cls)
@@ -557,7 +557,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.quick(5)
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("cls", REFUSED, ids=lambda cls: cls.__name__)
 def test_a_change_that_another_name_would_miss_is_refused(cls: Any) -> None:
     with pytest.raises(

@@ -136,6 +136,7 @@ def test_an_id_is_compiled_at_its_first_use(module: Module) -> None:
     assert repr(itself).startswith("ProcessVectorEnv(")
 
 
+@pytest.mark.slow
 def test_gymnasiums_make_vec_takes_it(module: Module) -> None:
     task_id = module.register(max_episode_steps=9)
     ours = gymnasium.make_vec(
@@ -147,7 +148,7 @@ def test_gymnasiums_make_vec_takes_it(module: Module) -> None:
         assert_same_as_sync(each, task_id)
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "registered, given",
     [
@@ -191,6 +192,7 @@ def test_numbers_differ_between_environments(module: Module) -> None:
         compiled(task_id, size=parallel_pool.each([2, 3, 4]))
 
 
+@pytest.mark.slow
 def test_a_class_that_was_compiled_before_is_not_compiled_again(
     module: Module, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -298,6 +300,7 @@ def test_a_compiled_environment_draws(module: Module) -> None:
     envs.close()
 
 
+@pytest.mark.slow
 def test_wrong_arguments(module: Module) -> None:
     task_id = module.register(max_episode_steps=9)
     with pytest.raises(
@@ -312,6 +315,7 @@ def test_wrong_arguments(module: Module) -> None:
         parallel_pool.PoolVectorEnv([make_walk] * 2, backend="compiled")
 
 
+@pytest.mark.slow
 def test_auto_leaves_to_the_class_what_its_translation_can_not_do(module: Module) -> None:
     task_id = module.register(max_episode_steps=9, kwargs={"name": "slow"})
     compiled(task_id).close()

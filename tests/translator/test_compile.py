@@ -120,7 +120,7 @@ RAISED = {
 }
 
 
-@pytest.mark.quick(2)
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("number, body", enumerate(RAISED))
 def test_an_exception_names_environment_kind_file_and_line(
     number: int, body: str, tmp_path: Path
@@ -139,12 +139,14 @@ def test_an_exception_names_environment_kind_file_and_line(
         pool.step(np.zeros(2, np.int64))
 
 
+@pytest.mark.slow
 def test_a_shape_that_changes_is_said(tmp_path: Path) -> None:
     body = "self.table = np.arange(3 + self.count)"
     with pytest.raises(parallel_pool.SourceError, match="must not change; make it as large as any"):
         parallel_pool.load_source(source(tmp_path, body, "grows.py"))
 
 
+@pytest.mark.slow
 def test_other_environments_go_on_when_one_fails(tmp_path: Path) -> None:
     body = "if action == 3:\n    raise RuntimeError('no')"
     (task_id,) = parallel_pool.load_source(source(tmp_path, body, "some.py"))
@@ -169,11 +171,13 @@ def test_an_exception_can_be_caught(tmp_path: Path) -> None:
     assert run(tmp_path, body, 2, "caught.py")[0, 0] == -101
 
 
+@pytest.mark.slow
 def test_a_changed_file_is_loaded_again(tmp_path: Path) -> None:
     assert run(tmp_path, "value = 1.0", 1, "changed.py")[0, 0] == 1
     assert run(tmp_path, "value = 2.0", 1, "changed.py")[0, 0] == 2
 
 
+@pytest.mark.slow
 def test_options_are_those_of_the_constructor(tmp_path: Path) -> None:
     (task_id,) = parallel_pool.load_source(
         source(tmp_path, "value = self.speed * self.size", "options.py")
@@ -236,7 +240,7 @@ def test_an_id_may_be_given() -> None:
     twins.compare(probes.Floats, "probes/Floats-v3", steps=20)
 
 
-@pytest.mark.quick(5)
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("check", testing.NATIVE_CHECKS, ids=str)
 def test_the_contract_holds(check: testing.Check) -> None:
     (task_id,) = parallel_pool.compile(probes.Random)

@@ -41,7 +41,7 @@ NAMES = [
 STEPS = 200
 
 
-@pytest.mark.quick(2)
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("cls, built_in, limit, options", CLASSES, ids=NAMES)
 def test_a_class_of_gymnasiums_equals_its_translation(
     cls: Any, built_in: str, limit: int | None, options: dict[str, Any]

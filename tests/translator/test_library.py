@@ -223,7 +223,7 @@ class Heaps(Probe):
         ]
 
 
-@pytest.mark.quick(2)
+@pytest.mark.quick(1)
 @pytest.mark.parametrize(
     "cls", [Generators, Defaults, Tallies, Spots, Computed, Heaps], ids=lambda cls: cls.__name__
 )
@@ -385,7 +385,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.quick(5)
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("cls", REFUSED, ids=lambda cls: cls.__name__)
 def test_what_would_differ_is_refused(cls: Any) -> None:
     with pytest.raises(parallel_pool.SourceError, match=REFUSED[cls]) as found:

@@ -1219,7 +1219,7 @@ PROBES = (
 )
 
 
-@pytest.mark.quick(4)
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("cls", PROBES, ids=lambda cls: cls.__name__)
 def test_numbers_are_the_same_as_in_python(cls: Any) -> None:
     (task_id,) = parallel_pool.compile(cls)
@@ -1312,7 +1312,7 @@ def stepped(path: Path, source: str, steps: int = 3) -> None:
         envs.close()
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name, source, words",
     [

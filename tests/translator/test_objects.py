@@ -179,7 +179,7 @@ class InfoNames(Probe):
 PROBES = [SpecialMethods, Equality, Unordered, Full, Decorators, InfoNames]
 
 
-@pytest.mark.quick(3)
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("cls", PROBES, ids=lambda cls: cls.__name__)
 def test_objects_do_what_their_classes_say(cls: Any) -> None:
     (task_id,) = parallel_pool.compile(cls)
@@ -258,6 +258,7 @@ REFUSED = {
 }
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize("cls", REFUSED, ids=lambda cls: cls.__name__)
 def test_what_is_not_translated_of_objects_is_said(cls: Any) -> None:
     with pytest.raises(parallel_pool.SourceError, match=REFUSED[cls]) as found:

@@ -659,7 +659,7 @@ SHOWN = [
 ]
 
 
-@pytest.mark.quick(6)
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("cls", [*PROBES, *SHOWN], ids=lambda cls: cls.__name__)
 def test_the_order_of_python_gives_the_same_bits(cls: Any) -> None:
     (task_id,) = parallel_pool.compile(cls)
@@ -789,7 +789,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.quick(4)
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("cls, reason", REFUSED, ids=lambda each: getattr(each, "__name__", ""))
 def test_what_would_differ_is_refused(cls: Any, reason: str) -> None:
     with pytest.raises(parallel_pool.SourceError, match=reason) as found:

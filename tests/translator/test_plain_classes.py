@@ -277,7 +277,7 @@ class Slices(Probe):
         ]
 
 
-@pytest.mark.quick(2)
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("cls", [Balls, Whole, Others, Cards, Slices], ids=lambda cls: cls.__name__)
 def test_objects_of_plain_classes_are_the_same(cls: Any) -> None:
     (task_id,) = parallel_pool.compile(cls)
@@ -299,6 +299,7 @@ def test_get_attr_gives_objects_the_generator_of_their_environment() -> None:
     assert copy.deck.generator is copy.np_random
 
 
+@pytest.mark.slow
 def test_get_attr_makes_objects_of_the_class() -> None:
     (task_id,) = parallel_pool.compile(Whole)
     envs = parallel_pool.make_vec(task_id, 2)
@@ -449,7 +450,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.quick(3)
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("cls", REFUSED, ids=lambda cls: cls.__name__)
 def test_what_is_not_translated_of_plain_classes_is_said(cls: Any) -> None:
     with pytest.raises(parallel_pool.SourceError, match=REFUSED[cls]) as found:

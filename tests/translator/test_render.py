@@ -78,6 +78,7 @@ def test_pictures_of_a_stranger_are_those_of_its_class(module: str, name: str) -
         compare(cls, task_id, mode)
 
 
+@pytest.mark.slow
 def test_pictures_of_gymnasiums_class_are_its_own() -> None:
     pytest.importorskip("pygame")
     (task_id,) = parallel_pool.compile(cartpole.CartPoleEnv, "pictures/CartPole-v7")

@@ -49,7 +49,7 @@ def check(one: Any, other: Any) -> None:
     assert is_same(one, other), f"{one}\nand in Python\n{other}"
 
 
-@pytest.mark.quick(4)
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("cls", GIVEN, ids=lambda cls: cls.__name__)
 def test_resets_with_and_without_options_give_the_same_bits(cls: Any) -> None:
     ours, theirs = twins(cls)
@@ -120,7 +120,7 @@ WRONG: list[tuple[Any, dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.quick(5)
+@pytest.mark.quick(3)
 @pytest.mark.parametrize("cls, options, message", WRONG)
 def test_wrong_options_are_refused_and_change_nothing(
     cls: Any, options: dict[str, Any], message: str
@@ -178,7 +178,7 @@ MORE = [
 ]
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("body", MORE)
 def test_programs_that_need_more_are_translated_without_options(
     body: str, load: Callable[[str], str]
@@ -190,6 +190,7 @@ def test_programs_that_need_more_are_translated_without_options(
             pool.reset(options={"x": 1.0})
 
 
+@pytest.mark.slow
 def test_defaults_of_two_types_are_refused(load: Callable[[str], str]) -> None:
     task_id = load('if options:\n    self.x = options.get("x", 0.5) + options.get("x", 1)')
     with parallel_pool.Pool(task_id, 1) as pool, pytest.raises(TypeError, match="one type"):

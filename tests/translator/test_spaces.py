@@ -155,7 +155,7 @@ class Dial(gymnasium.Env):
         return self.at + 5, float(action[1]), self.at == 0, False, {}
 
 
-@pytest.mark.quick(4)
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("mode", list(AutoresetMode), ids=str)
 @pytest.mark.parametrize("cls", [Rover, Gate, Boat, Dial])
 def test_vector_environments_return_what_sync_returns(cls: Any, mode: AutoresetMode) -> None:
@@ -285,6 +285,7 @@ def test_a_lease_takes_tuples() -> None:
     assert second == {"reason": None, "mood": "wild", "speed": 1.5, "ground": "sand"}
 
 
+@pytest.mark.slow
 def test_compiled_programs_have_dicts_and_codes() -> None:
     jax = pytest.importorskip("jax")
     from parallel_pool.compat.jax import xla
@@ -315,6 +316,7 @@ def test_actions_outside_are_refused(cls: Any, action: Any, choice: str) -> None
                 envs.step(given)
 
 
+@pytest.mark.slow
 def test_infos_that_results_lack_are_not_mixed() -> None:
     ids = [parallel_pool.compile(cls)[0] for cls in (Boat, Gate)]
     definition = parallel_pool.mixed("Sea-v0", ids)

@@ -63,7 +63,7 @@ def compiled(module: str, name: str) -> tuple[Any, str]:
     return cls, task_id
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("module, name", CLASSES)
 def test_a_class_gives_the_same_bits(module: str, name: str) -> None:
     cls, task_id = compiled(module, name)
@@ -71,7 +71,7 @@ def test_a_class_gives_the_same_bits(module: str, name: str) -> None:
         twins.compare(cls, task_id, steps=200, seed=seed)
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "module, name, options",
     [
@@ -306,6 +306,7 @@ def source(tmp_path: Path, old: str, new: str, name: str) -> Path:
     return path
 
 
+@pytest.mark.quick(8)
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_is_not_translated_is_said_with_file_and_line(name: str, tmp_path: Path) -> None:
     old, new, message, line = REFUSED[name]
@@ -317,6 +318,7 @@ def test_what_is_not_translated_is_said_with_file_and_line(name: str, tmp_path: 
     assert not line or int(text.split(":")[1]) == line, text
 
 
+@pytest.mark.slow
 def test_an_unknown_agent_is_an_error_of_the_environment(tmp_path: Path) -> None:
     path = source(tmp_path, "if self.n > 8:\n", "if self.n > 8000:\n", "stranger")
     text = path.read_text().replace(
@@ -362,7 +364,7 @@ MISTAKES = {
 }
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("right", [each for each in MISTAKES if MISTAKES[each][1]])
 def test_a_mistake_of_the_translator_is_found(monkeypatch: Any, tmp_path: Path, right: str) -> None:
     wrong, where = MISTAKES[right]

@@ -47,7 +47,7 @@ def stranger(module: str, name: str) -> Any:
         sys.path.remove(str(STRANGERS))
 
 
-@pytest.mark.quick(8)
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("cls", probes.PROBES, ids=lambda cls: cls.__name__)
 def test_a_part_of_the_language_gives_the_same_bits(cls: Any) -> None:
     (task_id,) = parallel_pool.compile(cls)
@@ -66,7 +66,7 @@ def test_a_class_of_a_stranger_gives_the_same_bits(
     twins.compare(cls, task_id, limit=limit)
 
 
-@pytest.mark.quick(3)
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("path", sorted(NEWCOMERS.glob("*.py")), ids=lambda path: path.stem)
 def test_a_class_of_a_newcomer_gives_the_same_bits(path: Path) -> None:
     (task_id,) = parallel_pool.load_source(path)

@@ -96,6 +96,7 @@ def test_contexts_are_made_used_and_closed_by_the_worker(tmp_path: Path) -> None
     check_free(tmp_path, held)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:closing the pool")
 @pytest.mark.parametrize("kind", sampled(["pool", "vector", "sb3", "leases", "block"], {"vector"}))
 def test_a_close_that_hangs_takes_no_longer_than_its_bound(kind: str, tmp_path: Path) -> None:

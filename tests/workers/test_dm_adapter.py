@@ -397,6 +397,7 @@ def test_failures_and_restarts(capfd: pytest.CaptureFixture[str]) -> None:
     assert "no effect" not in capfd.readouterr().err
 
 
+@pytest.mark.slow
 def test_wrong_environments_in_workers() -> None:
     with pytest.raises(TypeError, match=r"observation_spec.* is StringArray"):
         PoolVectorEnv([Vector, partial(Fixed, observation_spec=specs.StringArray(()))])
@@ -411,6 +412,7 @@ def test_wrong_environments_in_workers() -> None:
             envs.reset(options={"a": 1})
 
 
+@pytest.mark.slow
 def test_native_environments_in_workers() -> None:
     make = partial(make_dm, "CartPole-v1", batched=False)
     theirs = parallel_pool.make_vec("CartPole-v1", 2)

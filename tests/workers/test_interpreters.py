@@ -205,6 +205,7 @@ def test_failures_name_the_interpreter(python: str, there: ModuleType) -> None:
         ProcessPool(["gone:make"], python=python)
 
 
+@pytest.mark.slow
 def test_each_environment_may_have_its_own(there: ModuleType) -> None:
     fns = ["there:There"] * 3
     with ProcessPool(fns, num_workers=3, python=[None, sys.executable, None]) as pool:
@@ -216,6 +217,7 @@ def test_each_environment_may_have_its_own(there: ModuleType) -> None:
         ProcessPool(fns, num_workers=3, python=[None, None])
 
 
+@pytest.mark.slow
 def test_names_stand_for_functions_without_another_interpreter(there: ModuleType) -> None:
     with ProcessPool(["there:Several"], num_workers=1, start_method="spawn") as pool:
         pool.reset(seed=1)
@@ -223,6 +225,7 @@ def test_names_stand_for_functions_without_another_interpreter(there: ModuleType
         ProcessPool(["CartPole-v1"])
 
 
+@pytest.mark.slow
 def test_the_same_version_is_given_functions_by_value(there: ModuleType) -> None:
     with ProcessPool([lambda: there.There()], num_workers=1, python=sys.executable) as pool:
         pool.reset(seed=1)
@@ -295,6 +298,7 @@ def test_an_interpreter_that_ends_before_it_starts_workers(script: Callable[[str
     assert os.path.basename(path) in str(caught.value)
 
 
+@pytest.mark.slow
 def test_what_workers_import_is_python_3_9(tmp_path: Path) -> None:
     """The oldest Python that runs workers; what it lacks besides, only that Python shows."""
     script = (

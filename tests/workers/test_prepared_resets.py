@@ -203,7 +203,7 @@ PLAYS: list[tuple[Play, str]] = [
 ]
 
 
-@pytest.mark.quick(3)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "play, autoreset", PLAYS, ids=lambda value: getattr(value, "__name__", value)
 )
@@ -212,6 +212,7 @@ def test_results_are_those_of_resets_in_turn(play: Play, autoreset: str) -> None
     assert_same(prepared, play(autoreset=autoreset, num_workers=1), "rows")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", sampled(["spawn", "fork"], {"fork"}))
 def test_results_do_not_depend_on_the_start_method(method: str) -> None:
     prepared = play(steps=15, start_method=method, prepare_resets=True)
@@ -258,6 +259,7 @@ def test_rows_of_unordered_pools_are_the_same() -> None:
     assert_same(rows(prepare_resets=True), rows(num_workers=2), "rows")
 
 
+@pytest.mark.slow
 def test_two_processes_play_in_turn_while_the_other_prepares(tmp_path: Path) -> None:
     gate = tmp_path / "gate"
     fns = [lambda: Episodes(gate)]
@@ -324,7 +326,7 @@ def test_options_and_seeds_begin_an_episode_at_once() -> None:
     assert_same(seen(prepare_resets=True), seen(num_workers=1), "results")
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("autoreset", MODES[:2])
 def test_a_prepared_reset_that_raises_fails_its_own_turn(autoreset: str) -> None:
     def seen(**options: Any) -> list[Any]:
@@ -352,6 +354,7 @@ class FailsLater(Episodes):
         return super().reset(seed=seed, options=options)
 
 
+@pytest.mark.slow
 def test_environments_that_raise_are_made_again() -> None:
     fns = [FailsLater] * 2
     options: dict[str, Any] = {"on_error": "restart", "timeout": 30}
@@ -415,7 +418,7 @@ def opened(api: str, **options: Any) -> Iterator[Opened]:
             yield Opened(pool, lambda: pool.reset(seed=1), pool.step, pids)
 
 
-@pytest.mark.quick(2)
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("api", ["pool", "sb3", "pettingzoo"])
 @pytest.mark.parametrize("episode", [0, 1])
 @pytest.mark.parametrize("action, said", [(1, "exit code 3"), (2, "SIGKILL"), (3, "timeout")])
@@ -460,7 +463,7 @@ class Helped(Episodes):
         os.waitpid(self.helper, 0)
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [deaf, Helped])
 @pytest.mark.parametrize("victim", ["plays", "stands by"])
 def test_a_killed_process_takes_the_other_with_it(

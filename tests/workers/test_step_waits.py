@@ -171,6 +171,7 @@ def test_a_pool_warns_its_caller(api: str, monkeypatch: pytest.MonkeyPatch) -> N
     assert where == __file__ if api == "gymnasium" else "stable_baselines3" in where
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("num_workers", [0, 4])
 def test_pools_that_gain_nothing_are_not_watched(
     num_workers: int, monkeypatch: pytest.MonkeyPatch

@@ -345,6 +345,7 @@ assert "Corridor-v1" not in envpool.list_all_envs()
     assert "no option lenth" in lines[2] and "length=-1" in lines[3]
 
 
+@pytest.mark.sanitizers
 def test_register_refuses_missing_files_and_symbols(
     library: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

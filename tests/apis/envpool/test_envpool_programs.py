@@ -73,13 +73,18 @@ def test_a_program_of_cleanrls_shape(env_type: str) -> None:
     assert envs.closed
 
 
+# the first Procgen environment of a process reads all pictures, which takes it two seconds
 LEVELS = [
     ("MiniGrid-DoorKey-5x5-v0", {"max_episode_steps": 25}),
     ("BabyAI-GoToLocal-v0", {"room_size": 6, "max_episode_steps": 25}),
     pytest.param(
-        "CoinrunEasy-v0", {"num_levels": 200, "max_episode_steps": 60}, marks=needs_procgen
+        "CoinrunEasy-v0",
+        {"num_levels": 200, "max_episode_steps": 60},
+        marks=[needs_procgen, pytest.mark.slow],
     ),
-    pytest.param("LeaperExtreme-v0", {"use_backgrounds": False}, marks=needs_procgen),
+    pytest.param(
+        "LeaperExtreme-v0", {"use_backgrounds": False}, marks=[needs_procgen, pytest.mark.slow]
+    ),
 ]
 
 

@@ -266,6 +266,7 @@ class Speaker(gymnasium.Env[Any, Any]):
         return f"at{self.count}", 1.0, False, False, {}
 
 
+@pytest.mark.slow
 def test_restarted_environments_repeat_observations_that_are_objects() -> None:
     """Also if all do so again, whose infos are then read as a whole."""
     with closing(ProcessVectorEnv([Speaker] * 2, num_workers=1, on_error="restart")) as env:

@@ -29,6 +29,7 @@ def key(observation: Any, action: Any) -> tuple[bytes, int]:
     return np.asarray(observation).tobytes(), int(action)
 
 
+@pytest.mark.quick(2, sanitizers=True)
 @pytest.mark.parametrize("mode", [NEXT, SAME], ids=["next", "same"])
 @pytest.mark.parametrize("capacity", [30, 90])
 def test_samples_are_the_last_transitions(mode: AutoresetMode, capacity: int) -> None:
@@ -146,6 +147,7 @@ def test_observations_that_are_no_stacks_are_stored_whole(
         assert len(buffer) >= 54
 
 
+@pytest.mark.quick(4, sanitizers=True)
 @pytest.mark.parametrize("num_envs", [1, 3])
 @pytest.mark.parametrize("length", [1, 2])
 @pytest.mark.parametrize("capacity", [1, 4, 40])

@@ -420,6 +420,7 @@ def limit(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
         monkeypatch.setattr(module, "usable_memory", lambda: size)
 
 
+@pytest.mark.quick(2, sanitizers=True)
 @pytest.mark.parametrize("mode", [NEXT, SAME], ids=["next", "same"])
 @pytest.mark.parametrize("env", ["Pong-v5", "ALE/Breakout-v5"])
 def test_stacks_have_the_bits_of_arrays(env: str, mode: AutoresetMode) -> None:

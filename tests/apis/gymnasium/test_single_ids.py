@@ -53,7 +53,7 @@ def compare(native_id: str, steps: int, **options: Any) -> None:
         theirs.close()
 
 
-@pytest.mark.quick(4)
+@pytest.mark.quick(2, sanitizers=True)
 @pytest.mark.parametrize("native_id", sampled(IDS, QUICK))
 def test_an_environment_equals_that_of_the_original_id(native_id: str) -> None:
     try:
@@ -73,6 +73,7 @@ def test_options_limits_and_pictures_are_those_of_the_original() -> None:
     compare("CartPole-v1", 30, render_mode="rgb_array_list", sutton_barto_reward=True)
 
 
+@pytest.mark.sanitizers
 def test_an_atari_game_equals_ale() -> None:
     pytest.importorskip("ale_py")
     compare("ALE/Pong-v5", 20)

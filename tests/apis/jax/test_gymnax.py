@@ -127,7 +127,7 @@ def compare(task_id: str, steps: int = 20) -> None:
         each.close()
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("task_id", sampled(IDS, QUICK))
 def test_rows_are_those_of_pools(task_id: str, x64: None) -> None:
     compare(task_id)
@@ -150,6 +150,7 @@ def test_a_key_is_gymnasiums_seed(cartpole: GymnaxEnv) -> None:
         assert (reward, done) == (theirs_reward, terminated)
 
 
+@pytest.mark.slow
 def test_a_state_may_be_stepped_twice_and_in_any_order(cartpole: GymnaxEnv) -> None:
     key = jax.random.key(3)
     _, first = cartpole.reset(key)
@@ -171,6 +172,7 @@ def test_a_key_has_no_effect_within_an_episode(cartpole: GymnaxEnv) -> None:
     np.testing.assert_array_equal(one.snapshot, two.snapshot)
 
 
+@pytest.mark.slow
 def test_maps_of_maps_are_rows(cartpole: GymnaxEnv) -> None:
     keys = jax.random.split(jax.random.key(0), (2, 3))
     found = jax.vmap(jax.vmap(cartpole.reset))(keys)
@@ -201,6 +203,7 @@ def test_a_while_loop_plays_an_episode(cartpole: GymnaxEnv) -> None:
             assert length == count
 
 
+@pytest.mark.slow
 def test_step_returns_six_values_as_in_gymnax_1() -> None:
     five, _ = make_gymnax("CartPole-v1", num_envs=16, max_episode_steps=15)
     six, _ = make_gymnax("CartPole-v1", num_envs=16, max_episode_steps=15, splits_done=True)
@@ -238,6 +241,7 @@ def test_derivatives_are_zero() -> None:
     env.close()
 
 
+@pytest.mark.slow
 def test_an_action_may_come_without_axes_of_length_1() -> None:
     """rejax's evaluation squeezes an action, so that Pendulum's is a number."""
     env, params = make_gymnax("Pendulum-v1", num_envs=4)
@@ -329,7 +333,7 @@ def goes_on(env: GymnaxEnv) -> None:
     jax.block_until_ready(many(env)[1](keys, state, jnp.zeros(6, int), env.default_params))
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("at", [0, 8, 40, 150])
 def test_a_damaged_state_is_an_error_that_names_its_row(cartpole: GymnaxEnv, at: int) -> None:
     keys, state = started(cartpole)
@@ -356,6 +360,7 @@ def test_zeros_and_states_of_others_are_errors(cartpole: GymnaxEnv) -> None:
     goes_on(cartpole)
 
 
+@pytest.mark.slow
 def test_a_wrong_action_is_an_error_that_names_its_row(cartpole: GymnaxEnv) -> None:
     keys, state = started(cartpole)
     with pytest.raises(ERRORS, match="action 2 of row 5 is outside its space"):
@@ -461,6 +466,7 @@ def test_spaces_have_gymnaxs_form(cartpole: GymnaxEnv) -> None:
         )
 
 
+@pytest.mark.slow
 def test_actions_have_one_dtype_with_and_without_64_bits(cartpole: GymnaxEnv) -> None:
     for is_wide in (False, True):
         with jax.enable_x64(is_wide):

@@ -50,6 +50,7 @@ def test_a_time_limit_ends_the_trial(tmp_path: Path) -> None:
     assert state.snapshot.shape[0] >= 20 * np.dtype(np.int64).itemsize
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "uint32", "int64", "uint64"])
 def test_actions_below_0_are_counted_from_0_in_every_dtype(dtype: str, tmp_path: Path) -> None:
     change = {".n = MAX_ACTION + 1": ".n = MAX_ACTION + 1, .low = -1"}

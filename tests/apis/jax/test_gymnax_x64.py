@@ -11,6 +11,7 @@ import pytest
 from parallel_pool.compat.jax import make_gymnax
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("made_wide", [False, True])
 def test_dtypes_are_those_of_where_it_is_used(made_wide: bool) -> None:
     with jax.enable_x64(made_wide):

@@ -54,7 +54,7 @@ def x64() -> Iterator[None]:
 QUICK = {"CartPole-v1", "mpe/simple_tag_v3", "Pong-v5", "Reacher-v5"}
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("env", sampled(IDS, QUICK))
 def test_a_scan_has_the_bits_of_python(env: str, x64: None) -> None:
     """In arrays of 64 bits too; integration/compare/same_in_jax.py does this for longer."""
@@ -75,7 +75,7 @@ def test_arrays_of_64_bits_become_arrays_of_32() -> None:
             np.testing.assert_array_equal(own, other.astype(own.dtype))
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("env", sampled(["CartPole-v1", "Hopper-v5", "ALE/Pong-v5"], QUICK))
 @pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.name)
 def test_a_vector_environment_returns_what_it_does_in_python(
@@ -243,6 +243,7 @@ def test_calls_whose_results_nobody_uses_are_made() -> None:
 # ------------------------------------------------------------------------- Python and programs --
 
 
+@pytest.mark.slow
 def test_python_and_programs_take_turns() -> None:
     """Each sees what the other has done, and arrays that Python keeps never change."""
     make = partial(Pool, "Acrobot-v1", 4, seed=2)

@@ -96,6 +96,7 @@ def step_late(functions: Any, handle: Any = None) -> str:
 # --------------------------------------------------------------------------------------- limits --
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("receives", ["Python", "a program"])
 def test_a_late_step_is_an_error_that_loses_nothing(
     receives: str, pool: Pool, gate: Path, task_id: str
@@ -142,6 +143,7 @@ def test_a_late_step_ends_a_scan(pool: Pool, gate: Path) -> None:
     assert found.obs[-1, :, 0].tolist() == [10] * ENVS
 
 
+@pytest.mark.slow
 def test_an_asynchronous_step_is_late(task_id: str, gate: Path) -> None:
     options = {"slow_env": -1}
     with Pool(task_id, 4, batch_size=2, num_threads=2, options=options) as pool:
@@ -193,6 +195,7 @@ def test_a_late_step_of_a_vector_environment(task_id: str, gate: Path) -> None:
         assert infos["count"].tolist() == [3] * ENVS
 
 
+@pytest.mark.slow
 def test_a_late_pool_is_named_and_the_others_are_not_late(task_id: str, gate: Path) -> None:
     good, bad = (Pool(task_id, ENVS, options={"slow_env": slow}) for slow in (ENVS, SLOW))
     with good, bad:
@@ -210,6 +213,7 @@ def test_a_late_pool_is_named_and_the_others_are_not_late(task_id: str, gate: Pa
         assert found.obs[..., 0].tolist() == [[2] * ENVS] * 2
 
 
+@pytest.mark.slow
 def test_a_late_step_of_gymnaxs_form_may_be_repeated(task_id: str, gate: Path) -> None:
     env, _ = make_gymnax(task_id, num_envs=ENVS, timeout=SHORT, **OPTIONS)
     other, _ = make_gymnax(task_id, num_envs=ENVS, **OPTIONS)

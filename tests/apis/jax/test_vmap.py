@@ -42,8 +42,7 @@ def compare(found: Any, expected: list[Any], where: str) -> None:
             np.testing.assert_array_equal(own[i], other, f"{where}, pool {i}")
 
 
-@pytest.mark.quick(1)
-@pytest.mark.parametrize("env", ["CartPole-v1", "Pong-v5"])
+@pytest.mark.parametrize("env", ["CartPole-v1", pytest.param("Pong-v5", marks=pytest.mark.slow)])
 def test_pools_together_are_pools_alone(env: str) -> None:
     """In one scan, with resets in it."""
     ours, theirs = make(env), make(env)
@@ -87,6 +86,7 @@ def test_sends_and_receives_of_all(pairs: tuple[list[Pool], list[Pool]]) -> None
     compare(found, [pool.recv() for pool in theirs], "recv")
 
 
+@pytest.mark.slow
 def test_maps_of_maps(pairs: tuple[list[Pool], list[Pool]]) -> None:
     ours, theirs = pairs
     functions = xla(ours)
@@ -174,6 +174,7 @@ def test_each_shard_has_its_pool(monkeypatch: pytest.MonkeyPatch) -> None:
 # ---------------------------------------------------------------------------------- wrong use --
 
 
+@pytest.mark.slow
 def test_a_wrong_action_names_the_pool_and_the_others_go_on(
     pairs: tuple[list[Pool], list[Pool]],
 ) -> None:

@@ -65,7 +65,7 @@ def begun(env: Any, lease: Lease, steps: int) -> None:
             lease.reset()
 
 
-@pytest.mark.quick(1)
+@pytest.mark.quick(0, sanitizers=1)
 @pytest.mark.parametrize("name", MAKERS)
 def test_eight_branches_equal_eight_deep_copies(name: str) -> None:
     maker = MAKERS[name]
@@ -208,6 +208,7 @@ def test_seeds_of_branches() -> None:
             lease.branches(4)
 
 
+@pytest.mark.sanitizers
 def test_branches_for_tasks() -> None:
     async def play() -> None:
         async with (

@@ -26,6 +26,7 @@ from tests.support.minari_files import (  # noqa: E402
     assert_same_episodes,
     contents,
 )
+from tests.support.sampling import sampled  # noqa: E402
 
 pytestmark = [pytest.mark.usefixtures("alarm"), pytest.mark.filterwarnings("ignore::UserWarning")]
 
@@ -222,9 +223,11 @@ def spread(mode: AutoresetMode) -> tuple[Any, Callable[[], Any]]:
     return pool, lambda: parallel_env("mpe/simple_spread_v3")
 
 
-@pytest.mark.quick(3)
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.name.lower())
-@pytest.mark.parametrize("make", [guests, guests_here, spread], ids=lambda make: make.__name__)
+@pytest.mark.parametrize(
+    "make", sampled([guests, guests_here, spread], {spread}), ids=lambda make: make.__name__
+)
 def test_episodes_are_those_of_minaris_collector(
     make: Callable[[AutoresetMode], Any], mode: AutoresetMode, datasets: Path
 ) -> None:
@@ -261,6 +264,7 @@ class Mortal(Guests):
         super().__init__(fails_at=15)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES[:2], ids=lambda mode: mode.name.lower())
 @pytest.mark.parametrize("on_error", ["raise", "restart"])
 def test_episodes_that_failed_are_dropped(on_error: str, mode: AutoresetMode) -> None:

@@ -34,6 +34,7 @@ from tests.support.minari_files import (  # noqa: E402
     contents,
     metadata,
 )
+from tests.support.sampling import sampled  # noqa: E402
 from tests.support.timeouts import TEST_TIMEOUT  # noqa: E402
 
 pytestmark = [pytest.mark.usefixtures("alarm"), pytest.mark.filterwarnings("ignore::UserWarning")]
@@ -99,9 +100,9 @@ class Player:
             self.see(self.envs.step(self.actions(ids), env_ids)[4])
 
 
-@pytest.mark.quick(2)
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("env_type", ["gym", "gymnasium"])
-@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("task", sampled(TASKS, {POLE}))
 def test_episodes_are_those_of_minaris_collector(task: str, env_type: str, datasets: Path) -> None:
     make = make_gym if env_type == "gym" else make_gymnasium
     made = make(task, num_envs=3, **TASKS[task])
@@ -128,7 +129,7 @@ def test_episodes_are_those_of_minaris_collector(task: str, env_type: str, datas
     assert minari.load_dataset("pools/many-v3").total_episodes == dataset.total_episodes > 10
 
 
-@pytest.mark.parametrize("task", [POLE, "MountainCarContinuous-v0"])
+@pytest.mark.parametrize("task", sampled([POLE, "MountainCarContinuous-v0"], {POLE}))
 def test_episodes_of_asynchronous_pools(task: str, datasets: Path) -> None:
     made = make_gymnasium(task, num_envs=5, batch_size=2, num_threads=2, **TASKS[task])
     envs = EnvPoolDataCollector(made, "pools/async-v0", write_every=20)
@@ -183,6 +184,7 @@ def seeds_of(dataset: Any) -> list[Any]:
     return [each.get("seed") for each in dataset.storage.get_episode_metadata(range(len(dataset)))]
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("resets", [True, False])
 def test_the_seed_of_make_is_that_of_the_first_episodes(resets: bool) -> None:
     envs = EnvPoolDataCollector(make_gymnasium(POLE, num_envs=2, seed=7), "seeded-v0")
@@ -305,6 +307,7 @@ def test_one_thread_may_send_while_another_receives() -> None:
         assert (np.diff(episode.actions) != 0).all()
 
 
+@pytest.mark.slow
 def test_a_step_that_takes_too_long_is_not_lost() -> None:
     # much longer than a busy machine may take from one call to the next
     made = make_gymnasium("test/Fault-v0", num_envs=2, num_threads=2, sleep_ms=3000)
@@ -319,6 +322,7 @@ def test_a_step_that_takes_too_long_is_not_lost() -> None:
     envs.close()
 
 
+@pytest.mark.slow
 def test_a_reset_that_takes_too_long_is_not_lost(datasets: Path) -> None:
     slow: dict[str, Any] = {"sleep_ms": 3000, "slow_env": 0}
     made = make_gymnasium("test/Fault-v0", num_envs=2, batch_size=1, num_threads=1, **slow)
@@ -430,6 +434,7 @@ def test_what_is_wrong_is_refused(datasets: Path, monkeypatch: pytest.MonkeyPatc
     envs.close()
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("batch_size", [1, 3])
 def test_actions_have_the_dtypes_that_the_agent_gave(batch_size: int, datasets: Path) -> None:
     """Also if these change, in an episode or after it."""

@@ -25,6 +25,7 @@ from stable_baselines3.common.vec_env import DummyVecEnv, VecMonitor, VecNormali
 
 from parallel_pool.compat.minari import VecEnvDataCollector  # noqa: E402
 from parallel_pool.compat.sb3 import AgentVecEnv, PoolVecEnv  # noqa: E402
+from tests.support import sampling  # noqa: E402
 from tests.support.minari_envs import KEPT, Mortal, Shown, Tired, Walk  # noqa: E402
 from tests.support.minari_files import (  # noqa: E402
     Singles,
@@ -97,8 +98,7 @@ def play(envs: Any, singles: Singles, steps: int, seed: int) -> None:
                 singles.reset(i)
 
 
-@pytest.mark.quick(3)
-@pytest.mark.parametrize("make", MAKERS, ids=lambda make: make.__name__)
+@pytest.mark.parametrize("make", sampling.sampled(MAKERS, {native}), ids=lambda make: make.__name__)
 def test_episodes_are_those_of_minaris_collector(
     make: Callable[[int], Any], datasets: Path
 ) -> None:
@@ -132,6 +132,7 @@ def test_metadata_are_those_of_minaris_collector(
     assert minari.load_dataset("one-v0").recover_environment().spec.id == "CartPole-v1"
 
 
+@pytest.mark.slow
 def test_an_agent_learns_what_it_learns_without_the_collector() -> None:
     def learn(envs: Any) -> Any:
         model = PPO("MlpPolicy", envs, n_steps=16, batch_size=32, seed=3, device="cpu")
@@ -175,6 +176,7 @@ def test_actions_may_be_changed_while_the_step_runs() -> None:
     envs.close()
 
 
+@pytest.mark.slow
 def test_a_step_in_flight_at_a_reset_is_not_recorded() -> None:
     """It may have begun episodes, so that the seeds of the next ones are not known."""
     made = PoolVecEnv([Walk] * 2, num_workers=0, episode_seeds=True)
@@ -211,6 +213,7 @@ def test_both_flags_are_recorded_as_terminated() -> None:
     envs.close()
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("num_workers", [None, 0])
 def test_an_exception_drops_what_has_not_ended(num_workers: Any, datasets: Path) -> None:
     made: Any = DummyVecEnv([Mortal, Walk])
@@ -266,6 +269,7 @@ def test_episodes_of_environments_made_again_are_dropped() -> None:
     assert 5 < dataset.total_steps < 60 - restarts
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("on_error", ["raise", "restart"])
 def test_episodes_of_a_worker_that_was_killed_are_dropped(on_error: str) -> None:
     options: dict[str, Any] = {"timeout": 60} if on_error == "restart" else {}

@@ -129,6 +129,7 @@ def test_an_error_of_mujocos_names_its_worlds_and_the_others_go_on(mode: str) ->
                 )
 
 
+@pytest.mark.quick(5, sanitizers=True)
 @pytest.mark.parametrize("mode", ["NextStep", "SameStep", "Disabled"])
 @pytest.mark.parametrize("method", ["act", "observe", "reward", "terminated", "infos"])
 def test_an_exception_of_the_task_is_raised_and_all_begin_again(mode: str, method: str) -> None:

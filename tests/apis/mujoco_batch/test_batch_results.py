@@ -42,7 +42,7 @@ class HalfCheetahs(Task):
         batch.qvel[ids] += 0.1 * rng.standard_normal(9)
 
 
-@pytest.mark.quick(2, sanitizers=True)
+@pytest.mark.quick(1, sanitizers=True)
 @pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
 @pytest.mark.parametrize("threads", [1, 3])
 def test_half_cheetahs_equal_gymnasiums(mode: str, threads: int) -> None:

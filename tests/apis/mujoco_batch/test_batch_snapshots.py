@@ -22,7 +22,7 @@ def actions(steps: int) -> Any:
     return np.random.default_rng(4).uniform(-1, 1, (steps, COUNT, 8)).astype(np.float32)
 
 
-@pytest.mark.quick(4, sanitizers=True)
+@pytest.mark.quick(2, sanitizers=True)
 @pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
 @pytest.mark.parametrize("begun", [0, 7, LIMIT, LIMIT + 1])
 def test_what_follows_a_snapshot_is_the_same(mode: str, begun: int) -> None:

@@ -90,6 +90,7 @@ def test_results_equal_those_of_the_environment(make: Any) -> None:
             play(env, other, range(3))
 
 
+@pytest.mark.slow
 def test_a_lease_steps_an_environment_of_a_server() -> None:
     """A pool of clients: both ends are ours, so the results are those of the environment."""
     with (
@@ -105,6 +106,7 @@ def test_a_lease_steps_an_environment_of_a_server() -> None:
         second.step(0)
 
 
+@pytest.mark.slow
 def test_options_are_fields_of_the_request() -> None:
     with pool_of(1) as pool, serving(OpenEnvApp(pool, token=None)) as url, OpenEnvEnv(url) as env:
         _, info = env.reset(seed=2, options={"split": "train", "index": np.int64(1)})
@@ -195,6 +197,7 @@ def test_a_server_that_was_restarted() -> None:
                 env.step("on")
 
 
+@pytest.mark.slow
 def test_a_server_that_needs_a_token() -> None:
     with pool_of(1) as pool, serving(OpenEnvApp(pool)) as url:
         for token in (None, "wrong"):

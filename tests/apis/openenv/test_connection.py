@@ -23,7 +23,7 @@ GET = b"GET / HTTP/1.1\r\nhost: x\r\n\r\n"
 LAST = b"GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n"
 UPGRADE = b"GET /ws HTTP/1.1\r\nhost: x\r\nupgrade: websocket\r\nconnection: Upgrade\r\n\r\n"
 # seconds of a timeout, and until both are over, and nothing more can come
-TIMEOUT, OVER = 0.05, 0.4
+TIMEOUT, OVER = 0.05, 0.2
 
 
 class Transport(asyncio.Transport):
@@ -111,6 +111,7 @@ def test_a_client_that_takes_no_answer_is_cut_off(run: Callable[..., Transport])
     run(play)
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("sent", [LAST, GET, b"", b"nonsense\r\n\r\n"])
 def test_a_close_does_not_wait_for_a_client_that_takes_nothing(
     sent: bytes, run: Callable[..., Transport]

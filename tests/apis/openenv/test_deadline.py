@@ -43,6 +43,7 @@ def test_what_was_replaced_is_never_called() -> None:
     assert run(play) == ["4"]
 
 
+@pytest.mark.slow
 def test_a_later_one_is_not_called_at_the_time_of_the_earlier() -> None:
     async def play(deadline: Deadline, called: list[str]) -> None:
         loop = asyncio.get_running_loop()
@@ -55,6 +56,7 @@ def test_a_later_one_is_not_called_at_the_time_of_the_earlier() -> None:
     assert run(play) == []
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("end", ["cancel", "never"])
 def test_nothing_is_called_after_the_end(end: str) -> None:
     async def play(deadline: Deadline, called: list[str]) -> None:

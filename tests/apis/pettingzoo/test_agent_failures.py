@@ -90,6 +90,7 @@ def actions_of(*b: int) -> dict[str, Any]:
     return {"a": np.ones(len(b), int), "b": np.array(b)}
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.name)
 def test_what_the_other_environments_returned_is_kept(make: Any, mode: AutoresetMode) -> None:
     with closing(make(autoreset_mode=mode)) as envs:
@@ -193,6 +194,7 @@ def test_steps_go_on_after_infos_that_can_not_be_read() -> None:
         assert observations["a"].tolist() == [[2, 1], [2, 1]]
 
 
+@pytest.mark.quick(4)
 @pytest.mark.parametrize(
     ("env_ids", "error", "match"),
     [

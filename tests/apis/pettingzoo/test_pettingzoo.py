@@ -184,7 +184,7 @@ def test_environments_pass_pettingzoos_own_test() -> None:
     parallel_api_test(Crowd(), num_cycles=30)
 
 
-@pytest.mark.quick(3)
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.name)
 @pytest.mark.parametrize("name", ENVS)
 def test_results_are_those_of_a_plain_loop(name: str, mode: AutoresetMode) -> None:
@@ -690,7 +690,7 @@ def test_a_dead_worker_without_restart_is_an_error() -> None:
             envs.step(sample(envs, np.random.default_rng(0)))
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", thinned(MODES[:2], 2), ids=lambda mode: mode.name)
 @pytest.mark.parametrize("name", ENVS)
 def test_an_asynchronous_pool_differs_in_order_only(name: str, mode: AutoresetMode) -> None:

@@ -94,6 +94,7 @@ def test_games_without_masks_have_no_such_method() -> None:
     env.close()
 
 
+@pytest.mark.slow
 def test_masks_of_a_mixture_allow_what_each_task_allows() -> None:
     env = PoolVecEnv(mixture("FrozenLake-v1", "Taxi-v4").id, 4)
     assert not PoolVecEnv("Taxi-v4", 1).has_attr("action_masks")

@@ -273,6 +273,7 @@ class Fragile(Herd):
         return super().step(actions)
 
 
+@pytest.mark.slow
 def test_environments_that_were_made_again_are_truncated() -> None:
     with made([partial(Fragile, longest=9), Herd], on_error="restart") as envs:
         envs.seed(8)

@@ -316,6 +316,7 @@ def lamps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     registry.load(library, "pp_env_lamps")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("lamps")
 def test_infos_of_every_kind_and_dict_observations_are_the_same() -> None:
     """Infos of every row, of resets only, of steps only; numbers, bools and arrays."""
@@ -387,7 +388,7 @@ def test_actions_may_be_changed_while_a_step_is_in_flight() -> None:
 # -------------------------------------------------------------------------------------- pictures --
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("id", ["CartPole-v1", "Pendulum-v1"])
 def test_pictures_are_the_same(id: str) -> None:
     with pair(id, 3, render_mode="rgb_array", max_episode_steps=2) as (theirs, ours):

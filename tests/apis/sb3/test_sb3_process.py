@@ -122,6 +122,7 @@ def test_a_thousand_steps_of_cartpole_are_the_same() -> None:
         run_both(theirs, ours, 1000)
 
 
+@pytest.mark.slow
 def test_an_episode_that_ends_both_ways_at_once_is_the_same() -> None:
     """It is terminated at the step of its time limit."""
 
@@ -259,6 +260,7 @@ def test_arrays_outlive_the_environments() -> None:
     assert_same(first, expected, "kept")
 
 
+@pytest.mark.slow
 def test_actions_may_be_changed_while_a_step_is_in_flight() -> None:
     with made(tellers(3, acts=SPACES["box"], tell=tell_action)) as env:
         env.reset()

@@ -301,6 +301,7 @@ def test_a_restart_returns_the_last_observation_of_a_space_without_fixed_size() 
         assert infos[1]["terminal_observation"] == last
 
 
+@pytest.mark.slow
 def test_an_interrupt_loses_nothing_and_ends_nothing() -> None:
     """Ctrl-C while workers step: step_wait returns the step, or reset drops it."""
 

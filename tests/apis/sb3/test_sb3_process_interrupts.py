@@ -99,7 +99,7 @@ def stride(envs: Any) -> int:
     return 23 if isinstance(envs, AgentVecEnv) and envs.backend == "process" else 1
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", WHOLE)
 def test_ctrl_c_in_a_whole_step_loses_nothing(kind: str) -> None:
     make, actions = WHOLE[kind]
@@ -231,7 +231,7 @@ def options_of(teller: Teller) -> dict[str, Any]:
     return {"options": teller.options}
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("each", [False, True])
 def test_ctrl_c_in_a_reset_keeps_seeds_and_options_for_the_next(each: bool) -> None:
     """With `each`, environments have options of their own, and a reset sends them one by one."""

@@ -49,18 +49,17 @@ def same(envs: Any) -> Any:
     return envs
 
 
+# what trains first in a process loads parts of torch for three seconds
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "task_id", "wrap", "options"),
     [
         (PPO, "CartPole-v1", same, {"max_episode_steps": 9}),
         (A2C, "CartPole-v1", same, {}),
-        pytest.param(PPO, "Pendulum-v1", same, {"max_episode_steps": 9}, marks=pytest.mark.slow),
+        (PPO, "Pendulum-v1", same, {"max_episode_steps": 9}),
         # other observations and rewards than those that the pool writes
-        pytest.param(PPO, "Pendulum-v1", VecNormalize, {}, marks=pytest.mark.slow),
-        pytest.param(
-            *(PPO, "CartPole-v1", same, {"backend": "process", "num_workers": 1}),
-            marks=pytest.mark.slow,
-        ),
+        (PPO, "Pendulum-v1", VecNormalize, {}),
+        (PPO, "CartPole-v1", same, {"backend": "process", "num_workers": 1}),
     ],
     ids=["array", "a2c", "box", "normalized", "process"],
 )

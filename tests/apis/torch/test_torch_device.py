@@ -262,6 +262,7 @@ def test_a_result_waits_if_too_many_are_in_flight(late: Late) -> None:
         assert device.in_flight == MAX_FLIGHTS * each
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("name", ["vector", "workers"])
 def test_memory_that_is_refused_is_copied_all_the_same(name: str, late: Late) -> None:
     device = late(is_refusing=True)
@@ -332,6 +333,7 @@ def test_environments_that_are_dropped_leave_their_uploads(late: Late) -> None:
         check([(lost, kept[0][1])], "dropped pool")
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("names", [("cuda", "cuda"), ("cuda", "cuda:1"), ("cuda:1", "cuda")])
 def test_one_of_two_users_of_a_pool_closes_it(names: tuple[str, str], late: Late) -> None:
     devices = [late(), late(1)]
@@ -352,6 +354,7 @@ def test_one_of_two_users_of_a_pool_closes_it(names: tuple[str, str], late: Late
     check(kept, "closed")
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("how", ["closed", "locked again"])
 def test_no_upload_begins_while_memory_is_unlocked(
     how: str, late: Late, monkeypatch: pytest.MonkeyPatch
@@ -506,7 +509,7 @@ class Recorded:
         self.pool.close()
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [None, 0])
 def test_interrupt_anywhere_in_step_harms_no_result(seed: int | None, late: Late) -> None:
     device = late(seed=seed)
@@ -597,7 +600,7 @@ def first(*shown: Any) -> Any:
     return np.zeros(len(rows), np.int64)
 
 
-@pytest.mark.quick(2)
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("is_tensor", [False, True], ids=["arrays", "tensors"])
 @pytest.mark.parametrize("name", ROLLOUTS)
 def test_rollouts_are_those_of_the_environments(name: str, is_tensor: bool, late: Late) -> None:
