@@ -58,6 +58,7 @@ QUICK_PARTS = {
     "quick-apis": ["tests/apis", "tests/contract"],
     "quick-forking": [*FORKING],
     "quick-parity": ["tests/parity"],
+    "quick-tools": ["tests/tools", "tests/translator"],
 }
 QUICK_PARTS["quick-others"] = [
     "tests",

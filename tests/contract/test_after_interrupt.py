@@ -100,7 +100,7 @@ def tasks() -> set[str]:
     return set(os.listdir("/proc/self/task"))
 
 
-@pytest.mark.quick(4, sanitizers=9)
+@pytest.mark.quick(1, sanitizers=9)
 @pytest.mark.usefixtures("alarm")
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_a_reset_works_after_ctrl_c(

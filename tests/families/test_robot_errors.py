@@ -103,6 +103,7 @@ def test_another_model_with_the_same_names_is_simulated(folder: Path) -> None:
         assert pool.reset().obs.tobytes() != other.reset().obs.tobytes()
 
 
+@pytest.mark.sanitizers
 def test_internal_options_cant_be_given(folder: Path) -> None:
     (task_id,) = parallel_pool.load_source(folder / "quadruped.c")
     with pytest.raises(TypeError, match="_link can't be given"):

@@ -61,6 +61,7 @@ def test_a_session_answers_every_message() -> None:
         check()
 
 
+@pytest.mark.slow
 def test_every_request_is_answered() -> None:
     @settings(max_examples=120, deadline=None, derandomize=True, database=None)
     @given(st.sampled_from(PATHS), st.binary(max_size=60) | TEXTS.map(str.encode))

@@ -185,6 +185,7 @@ def test_bytes_that_are_no_protocol() -> None:
         works(url, app)
 
 
+@pytest.mark.slow
 def test_a_connection_that_is_cut_in_a_step(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

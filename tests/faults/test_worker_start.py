@@ -80,6 +80,7 @@ def test_workers_get_a_path_that_was_added_at_run_time(module: Any, method: str)
         assert pool.reset(seed=1)[0].shape == (2, 4)
 
 
+@pytest.mark.slow
 @pickling_methods
 def test_a_module_that_a_worker_cannot_find_is_named(
     module: Any, method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -127,6 +127,7 @@ def test_more_steps_than_there_is_time_for_are_not_drawn() -> None:
 # -------------------------------------------------------------------------------------- pictures --
 
 
+@pytest.mark.slow
 def test_pictures_are_compared_before_the_time_is_over() -> None:
     env = write("glider", ("int line = 7 - (int)(clipped * 2)", "int line = (int)(clipped * 2)"))
     outcome = prove.run(env, str(PORTS / "glider.py"), Settings(steps=2000, coverage=False))

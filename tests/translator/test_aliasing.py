@@ -411,7 +411,7 @@ PROBES = [
 ]
 
 
-@pytest.mark.quick(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("cls", PROBES, ids=lambda cls: cls.__name__)
 def test_names_of_one_object_see_its_changes(cls: Any) -> None:
     (task_id,) = parallel_pool.compile(cls)

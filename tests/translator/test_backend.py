@@ -214,6 +214,7 @@ def test_a_class_of_the_same_name_is_another(module: Module) -> None:
     assert files.classes_by_id[task_id] is not before
 
 
+@pytest.mark.slow
 def test_a_class_in_place_of_its_name() -> None:
     from tests.translator.probes import Random
 

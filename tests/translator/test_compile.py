@@ -120,7 +120,7 @@ RAISED = {
 }
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("number, body", enumerate(RAISED))
 def test_an_exception_names_environment_kind_file_and_line(
     number: int, body: str, tmp_path: Path
@@ -235,12 +235,13 @@ def test_only_classes_are_compiled() -> None:
             parallel_pool.compile(given)
 
 
+@pytest.mark.slow
 def test_an_id_may_be_given() -> None:
     assert parallel_pool.compile(probes.Floats, task_id="probes/Floats-v3") == ["probes/Floats-v3"]
     twins.compare(probes.Floats, "probes/Floats-v3", steps=20)
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("check", testing.NATIVE_CHECKS, ids=str)
 def test_the_contract_holds(check: testing.Check) -> None:
     (task_id,) = parallel_pool.compile(probes.Random)

@@ -223,7 +223,7 @@ class Heaps(Probe):
         ]
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "cls", [Generators, Defaults, Tallies, Spots, Computed, Heaps], ids=lambda cls: cls.__name__
 )

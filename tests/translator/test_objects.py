@@ -179,7 +179,7 @@ class InfoNames(Probe):
 PROBES = [SpecialMethods, Equality, Unordered, Full, Decorators, InfoNames]
 
 
-@pytest.mark.quick(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("cls", PROBES, ids=lambda cls: cls.__name__)
 def test_objects_do_what_their_classes_say(cls: Any) -> None:
     (task_id,) = parallel_pool.compile(cls)

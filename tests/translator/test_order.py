@@ -659,7 +659,7 @@ SHOWN = [
 ]
 
 
-@pytest.mark.quick(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("cls", [*PROBES, *SHOWN], ids=lambda cls: cls.__name__)
 def test_the_order_of_python_gives_the_same_bits(cls: Any) -> None:
     (task_id,) = parallel_pool.compile(cls)

@@ -277,7 +277,7 @@ class Slices(Probe):
         ]
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("cls", [Balls, Whole, Others, Cards, Slices], ids=lambda cls: cls.__name__)
 def test_objects_of_plain_classes_are_the_same(cls: Any) -> None:
     (task_id,) = parallel_pool.compile(cls)

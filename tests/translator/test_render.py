@@ -64,12 +64,13 @@ def compare(cls: Any, task_id: str, mode: str, steps: int = 30, n: int = 2) -> N
     theirs.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["ansi", "rgb_array"])
 def test_every_kind_of_attribute_is_what_it_is_in_python(mode: str, shown: str) -> None:
     compare(pictures.Shown, shown, mode)
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("module, name", [(m, n) for m, n, *_ in CLASSES if m not in REFUSED])
 def test_pictures_of_a_stranger_are_those_of_its_class(module: str, name: str) -> None:
     cls = stranger(module, name)
@@ -155,6 +156,7 @@ def test_a_recorder_takes_the_pictures(shown: str, tmp_path: Path) -> None:
     assert list(tmp_path.glob("*.mp4"))
 
 
+@pytest.mark.slow
 def test_each_environment_is_drawn_with_its_own_options(shown: str) -> None:
     (task_id,) = parallel_pool.compile(cartpole.CartPoleEnv, "pictures/CartPole-v8")
     bonus = parallel_pool.each([True, False])
@@ -182,6 +184,7 @@ def test_a_window_shows_every_step(shown: str, monkeypatch: pytest.MonkeyPatch) 
 # ---------------------------------------------------------------------------------- errors --
 
 
+@pytest.mark.slow
 def test_an_error_of_render_names_it_and_the_pool_goes_on() -> None:
     (task_id,) = parallel_pool.compile(pictures.Failing)
     envs = parallel_pool.make_vec(task_id, 2, render_mode="rgb_array")
@@ -251,6 +254,7 @@ def test_a_layout_that_differs_from_c_does_not_compile(monkeypatch: pytest.Monke
         parallel_pool.compile(pictures.Shown, "pictures/Unlike-v0")
 
 
+@pytest.mark.slow
 def test_a_kind_of_attribute_that_cannot_be_read_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     plain = layout.form
 

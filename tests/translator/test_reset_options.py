@@ -49,7 +49,7 @@ def check(one: Any, other: Any) -> None:
     assert is_same(one, other), f"{one}\nand in Python\n{other}"
 
 
-@pytest.mark.quick(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("cls", GIVEN, ids=lambda cls: cls.__name__)
 def test_resets_with_and_without_options_give_the_same_bits(cls: Any) -> None:
     ours, theirs = twins(cls)

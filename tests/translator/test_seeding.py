@@ -62,7 +62,7 @@ class Method(Plain):
             self._seed(seed)
 
 
-@pytest.mark.quick(3)
+@pytest.mark.quick(1)
 @pytest.mark.parametrize(
     "cls", [Plain, Guarded, Functional, Inner, Method], ids=lambda cls: cls.__name__
 )

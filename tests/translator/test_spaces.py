@@ -155,7 +155,7 @@ class Dial(gymnasium.Env):
         return self.at + 5, float(action[1]), self.at == 0, False, {}
 
 
-@pytest.mark.quick(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", list(AutoresetMode), ids=str)
 @pytest.mark.parametrize("cls", [Rover, Gate, Boat, Dial])
 def test_vector_environments_return_what_sync_returns(cls: Any, mode: AutoresetMode) -> None:

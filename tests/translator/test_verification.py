@@ -38,6 +38,7 @@ MISTAKES = {
 }
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("right", MISTAKES)
 def test_a_mistake_of_the_translator_is_found(monkeypatch: Any, right: str) -> None:
     wrong, where = MISTAKES[right]

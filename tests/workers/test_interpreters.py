@@ -148,7 +148,7 @@ def there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleTyp
     yield module
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("maker", MAKERS)
 @pytest.mark.parametrize("python", PYTHONS)
 def test_results_are_those_of_this_process(python: str, maker: str, there: ModuleType) -> None:

@@ -100,7 +100,7 @@ def check_rollout(rollout: Any, twin: Any, before: Any, name: str) -> tuple[Any,
     return before, num_ended
 
 
-@pytest.mark.quick(4, sanitizers=True)
+@pytest.mark.quick(1, sanitizers=True)
 @pytest.mark.parametrize("env_type", ["gymnasium", "gym"])
 @pytest.mark.parametrize("case", CASES)
 def test_same_bits_as_by_hand(case: str, env_type: str) -> None:

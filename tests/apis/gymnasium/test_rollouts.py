@@ -129,6 +129,7 @@ def zeros_of_tuple(observations: Any) -> Any:
     return zeros(observations[0])
 
 
+@pytest.mark.sanitizers
 @pytest.mark.parametrize("case", ["array", "process"])
 def test_rollouts_that_are_held_never_change(case: str) -> None:
     with made(case, 3) as envs:

@@ -96,7 +96,7 @@ def step_late(functions: Any, handle: Any = None) -> str:
 # --------------------------------------------------------------------------------------- limits --
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("receives", ["Python", "a program"])
 def test_a_late_step_is_an_error_that_loses_nothing(
     receives: str, pool: Pool, gate: Path, task_id: str

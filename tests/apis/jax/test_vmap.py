@@ -42,6 +42,7 @@ def compare(found: Any, expected: list[Any], where: str) -> None:
             np.testing.assert_array_equal(own[i], other, f"{where}, pool {i}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("env", ["CartPole-v1", pytest.param("Pong-v5", marks=pytest.mark.slow)])
 def test_pools_together_are_pools_alone(env: str) -> None:
     """In one scan, with resets in it."""

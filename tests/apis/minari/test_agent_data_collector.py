@@ -223,7 +223,7 @@ def spread(mode: AutoresetMode) -> tuple[Any, Callable[[], Any]]:
     return pool, lambda: parallel_env("mpe/simple_spread_v3")
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.name.lower())
 @pytest.mark.parametrize(
     "make", sampled([guests, guests_here, spread], {spread}), ids=lambda make: make.__name__

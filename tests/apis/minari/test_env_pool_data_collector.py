@@ -100,7 +100,7 @@ class Player:
             self.see(self.envs.step(self.actions(ids), env_ids)[4])
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("env_type", ["gym", "gymnasium"])
 @pytest.mark.parametrize("task", sampled(TASKS, {POLE}))
 def test_episodes_are_those_of_minaris_collector(task: str, env_type: str, datasets: Path) -> None:
@@ -129,6 +129,7 @@ def test_episodes_are_those_of_minaris_collector(task: str, env_type: str, datas
     assert minari.load_dataset("pools/many-v3").total_episodes == dataset.total_episodes > 10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", sampled([POLE, "MountainCarContinuous-v0"], {POLE}))
 def test_episodes_of_asynchronous_pools(task: str, datasets: Path) -> None:
     made = make_gymnasium(task, num_envs=5, batch_size=2, num_threads=2, **TASKS[task])
@@ -157,6 +158,7 @@ def test_episodes_of_asynchronous_pools(task: str, datasets: Path) -> None:
     assert_same_episodes(contents(datasets / "pools" / "async-v0"), player.singles.finish(datasets))
 
 
+@pytest.mark.slow
 def test_episodes_are_those_of_the_vector_collector(datasets: Path) -> None:
     """For the same seeds and actions; so is the environment's spec, with its options."""
     about = {"author": "me", "description": "some", "algorithm_name": "random"}
@@ -401,6 +403,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
+@pytest.mark.slow
 def test_a_program_that_is_killed_leaves_whole_episodes() -> None:
     assert_leaves_whole_episodes(KILLED)
 
@@ -434,7 +437,7 @@ def test_what_is_wrong_is_refused(datasets: Path, monkeypatch: pytest.MonkeyPatc
     envs.close()
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("batch_size", [1, 3])
 def test_actions_have_the_dtypes_that_the_agent_gave(batch_size: int, datasets: Path) -> None:
     """Also if these change, in an episode or after it."""

@@ -98,6 +98,7 @@ def play(envs: Any, singles: Singles, steps: int, seed: int) -> None:
                 singles.reset(i)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", sampling.sampled(MAKERS, {native}), ids=lambda make: make.__name__)
 def test_episodes_are_those_of_minaris_collector(
     make: Callable[[int], Any], datasets: Path
@@ -269,7 +270,7 @@ def test_episodes_of_environments_made_again_are_dropped() -> None:
     assert 5 < dataset.total_steps < 60 - restarts
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("on_error", ["raise", "restart"])
 def test_episodes_of_a_worker_that_was_killed_are_dropped(on_error: str) -> None:
     options: dict[str, Any] = {"timeout": 60} if on_error == "restart" else {}

@@ -155,7 +155,7 @@ def play(envs: Any, singles: Singles, steps: int, seed: int) -> None:
                 singles.reset(i)
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.name.lower())
 @pytest.mark.parametrize("make", sampled(MAKERS, {cart_pole}), ids=lambda make: make.__name__)
 def test_episodes_are_those_of_minaris_collector(
@@ -259,7 +259,7 @@ BATCHES: dict[str, tuple[Any, Any]] = {
 }
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", BATCHES)
 def test_actions_have_the_dtypes_that_the_agent_gave(kind: str, datasets: Path) -> None:
     """Also if these change, in an episode or after it: nothing is rounded, cut or refused."""
@@ -283,7 +283,7 @@ def test_actions_have_the_dtypes_that_the_agent_gave(kind: str, datasets: Path) 
     assert_same_episodes(contents(datasets / "kinds-v0"), singles.finish(datasets))
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES[:2], ids=lambda mode: mode.name.lower())
 def test_episode_seeds_are_recorded(mode: AutoresetMode) -> None:
     made = PoolVectorEnv([Zoo] * 2, autoreset_mode=mode, num_workers=0, episode_seeds=True)
@@ -334,7 +334,7 @@ def test_episodes_of_environments_made_again_are_dropped(
     assert 5 < dataset.total_steps < rows
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES[:2], ids=lambda mode: mode.name.lower())
 def test_an_exception_drops_what_has_not_ended(mode: AutoresetMode, datasets: Path) -> None:
     made = PoolVectorEnv([Mortal, Zoo], autoreset_mode=mode, num_workers=0)

@@ -79,7 +79,7 @@ def play(env: Any, other: Any, seeds: range) -> None:
             is_over, steps = one[2] or one[3], steps + 1
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [Mixed, partial(gymnasium.make, "CartPole-v1")])
 def test_results_equal_those_of_the_environment(make: Any) -> None:
     with LeasePool([make], start_method="fork") as pool:

@@ -90,7 +90,7 @@ def actions_of(*b: int) -> dict[str, Any]:
     return {"a": np.ones(len(b), int), "b": np.array(b)}
 
 
-@pytest.mark.quick(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.name)
 def test_what_the_other_environments_returned_is_kept(make: Any, mode: AutoresetMode) -> None:
     with closing(make(autoreset_mode=mode)) as envs:

@@ -77,6 +77,7 @@ def test_steps_go_on_from_snapshots(task_id: str, mode: AutoresetMode) -> None:
         check_again(envs, turns)
 
 
+@pytest.mark.slow
 def test_steps_of_a_translated_class_go_on_from_snapshots() -> None:
     (race_id,) = parallel_pool.compile(Race)
     with PoolParallelEnv(race_id, 2) as envs:

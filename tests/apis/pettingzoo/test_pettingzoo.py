@@ -184,7 +184,7 @@ def test_environments_pass_pettingzoos_own_test() -> None:
     parallel_api_test(Crowd(), num_cycles=30)
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.name)
 @pytest.mark.parametrize("name", ENVS)
 def test_results_are_those_of_a_plain_loop(name: str, mode: AutoresetMode) -> None:

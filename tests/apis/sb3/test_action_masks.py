@@ -169,6 +169,7 @@ def made(kind: str) -> Any:
     return AgentVecEnv(kind, 3)
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("kind", ["classic/tictactoe_v3", "infos of a translated class", "mixture"])
 def test_masks_after_set_state_are_those_of_the_snapshot(kind: str) -> None:
     env = made(kind)

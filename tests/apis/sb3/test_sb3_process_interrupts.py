@@ -41,7 +41,7 @@ KINDS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_ctrl_c_in_a_step_loses_nothing(kind: str) -> None:
     actions = np.array([0, 1, 1])
