@@ -30,8 +30,6 @@ from parallel_pool.errors import StateError
 from tests.support.jax_scans import compare
 from tests.support.same import assert_same
 
-pytestmark = pytest.mark.proven("csrc", "parallel_pool/_engine", "tests/apis/jax")
-
 HERE = "tests/apis/jax/test_xla_cuda.py"
 
 
@@ -98,9 +96,12 @@ def test_programs_on_a_late_device() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("file", ["test_jax", "test_vmap", "test_gymnax", "test_limits"])
-def test_all_of_jax_on_a_late_device(file: str) -> None:
-    found = numbers_of(run_late(f"tests/apis/jax/{file}.py", "-m", "not slow"))
+@pytest.mark.parametrize(
+    "file, marks",
+    [("test_jax", "not slow"), ("test_vmap", ""), ("test_gymnax", "not slow"), ("test_limits", "")],
+)
+def test_all_of_jax_on_a_late_device(file: str, marks: str) -> None:
+    found = numbers_of(run_late(f"tests/apis/jax/{file}.py", "-m", marks))
     assert found["passed"] > 5
     assert found["copies"] > 100
     assert found["faults"] == 0
