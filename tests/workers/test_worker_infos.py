@@ -28,6 +28,7 @@ from parallel_pool._native import ffi
 from parallel_pool._workers import replies
 from parallel_pool._workers.data.info_columns import InfoColumns
 from parallel_pool._workers.data.info_records import InfoPacker, Single
+from parallel_pool._workers.data.info_table import ReplyTable
 from parallel_pool._workers.data.local_infos import LocalInfos
 from parallel_pool._workers.data.messages import INFO, INFOS, Reply
 from parallel_pool._workers.process_pool import ProcessPool
@@ -524,15 +525,23 @@ class Numbers(WithInfos):
 def test_infos_of_all_environments_are_read_as_columns(
     monkeypatch: pytest.MonkeyPatch, num_workers: int
 ) -> None:
-    found: list[bool] = []
-    whole_infos = Replies.whole_infos
+    as_columns: list[Any] = []
+    one_by_one: list[Any] = []
+    read, in_columns = ReplyTable.read, Replies.in_columns
 
-    def count(self: Replies) -> Any:
-        infos = whole_infos(self)
-        found.append(infos is not None)
+    def count_columns(self: ReplyTable, *arguments: Any) -> Any:
+        infos = read(self, *arguments)
+        if infos is not None:
+            as_columns.append(infos)
         return infos
 
-    monkeypatch.setattr(Replies, "whole_infos", count)
+    def count_others(self: Replies) -> Any:
+        replies = in_columns(self)
+        one_by_one.append(replies)
+        return replies
+
+    monkeypatch.setattr(ReplyTable, "read", count_columns)
+    monkeypatch.setattr(Replies, "in_columns", count_others)
     env_fns = [partial(Numbers, i) for i in range(4)]
     theirs = SyncVectorEnv(env_fns)
     ours = ProcessVectorEnv(env_fns, context="fork", num_workers=num_workers)
@@ -541,7 +550,7 @@ def test_infos_of_all_environments_are_read_as_columns(
     finally:
         ours.close()
         theirs.close()
-    assert min(found.count(True), found.count(False)) > 10
+    assert min(len(as_columns), len(one_by_one)) > 10
 
 
 def test_columns_are_read_only_from_the_replies_of_all_environments() -> None:
