@@ -16,7 +16,7 @@ import pytest
 
 from parallel_pool._apis.common.import_hook import after_import
 from parallel_pool._workers.start import forkserver
-from tests.support import sampling
+from tests.support import forked, sampling
 from tests.support.timeouts import limited
 
 # Shells start background jobs with SIGINT ignored, and Python keeps that: tests of Ctrl-C would
@@ -38,6 +38,8 @@ forkserver.PRELOAD += (
     "parallel_pool._apis.pettingzoo.pool_parallel_env",
     "parallel_pool._testing.inspection",
 )
+
+forked.wait_before_forks()
 
 
 def _quiet_jax() -> None:

@@ -146,12 +146,12 @@ LEAVING = """
 import gc, os, sys
 import numpy as np
 from parallel_pool._engine.pool import Pool
-from tests.support.forked import wait_for_starting_threads
+from tests.support.forked import wait_before_forks
 pool = Pool("CartPole-v1", 6, batch_size={batch}, num_threads=3, seed=0)
 pool.send_reset()
 kept = [pool.recv()]
 pool.send(np.ones({batch}, int), kept[0][[c.name for c in pool.columns].index("env_id")])
-wait_for_starting_threads()
+wait_before_forks()
 child = os.fork()
 if not child:
     if {drops}:
