@@ -277,7 +277,8 @@ class ClusterVectorEnv(PoolVectorEnv):
         """Waits for these workers; returns their rows, one worker's after another's."""
         while not all(worker.index in self._taken for worker in workers):
             self._take(workers, None)
-        return self._joined(workers)
+        step: Step = self._joined(workers)
+        return step
 
     def _take(self, workers: Sequence[WorkerSlice], timeout: float | None) -> bool:
         """Waits until a worker is done, and takes its result; returns False after the timeout."""
@@ -291,16 +292,24 @@ class ClusterVectorEnv(PoolVectorEnv):
                 self._taken[index] = result
         return bool(found)
 
-    def _joined(self, workers: Sequence[WorkerSlice], *, names_rows: bool = False) -> Step:
+    def _joined(
+        self,
+        workers: Sequence[WorkerSlice],
+        *,
+        make_result: Callable[[Step], Any] | None = None,
+        names_rows: bool = False,
+    ) -> Any:
         """Returns the rows of workers whose results were taken; raises the first failure.
 
         Args:
             workers: in the order of their rows.
+            make_result: a function of the rows, whose result is returned in their place. It may be
+                called again for the same rows, after Ctrl-C.
             names_rows: whether infos have "env_id".
         """
         parts, failed, count = [], [], 0
         for worker in workers:
-            result = self._taken.pop(worker.index)
+            result = self._taken[worker.index]
             at = slice(count, count + worker.count)
             count = at.stop
             if isinstance(result, Raised | Lost):
@@ -311,22 +320,36 @@ class ClusterVectorEnv(PoolVectorEnv):
         if whole and names_rows:
             ids = [env_id for worker in workers for env_id in worker.env_ids]
             whole[4]["env_id"] = np.array(ids, np.int32)
+        ended = self._ended
         if self.autoreset_mode is AutoresetMode.DISABLED:
-            self._note_ends(workers, whole, [worker for _, worker in failed])
+            ended = self._ended_after(workers, whole, [worker for _, worker in failed])
+        made, failure = whole, None
+        if make_result is not None and not failed:
+            try:
+                made = make_result(whole)
+            except Exception as error:
+                failure = error
+        done = {worker.index for worker in workers}
+        left = {index: result for index, result in self._taken.items() if index not in done}
+        # no function call from here on, unless a worker failed: Python handles signals after each
+        self._taken, self._ended = left, ended
+        if failure is not None:
+            raise failure
         for result, worker in failed:
             raise_outcome(result, worker.index, worker.env_ids, whole)
-        step: Step = whole
-        return step
+        return made
 
-    def _note_ends(
+    def _ended_after(
         self, workers: Sequence[WorkerSlice], whole: Any, failed: Sequence[WorkerSlice]
-    ) -> None:
-        """Notes which environments the caller must reset."""
+    ) -> Array:
+        """Returns which environments the caller must reset after these results, a new array."""
+        ended = self._ended.copy()
         if whole:
             ids = np.concatenate([worker.env_ids for worker in workers])
-            self._ended[ids] = whole[2] | whole[3]
+            ended[ids] = whole[2] | whole[3]
         for worker in failed:
-            self._ended[worker.rows] = True
+            ended[worker.rows] = True
+        return ended
 
     # ----------------------------------------------------------------------------- resetting --
 
@@ -435,6 +458,11 @@ class ClusterVectorEnv(PoolVectorEnv):
             Exception: what `step` raises; the `batch` of an `EnvError` has these rows, with zeros
                 where a worker failed.
         """
+        step: Step = self._recv_as(None, timeout)
+        return step
+
+    def _recv_as(self, make_result: Callable[[Step], Any] | None, timeout: float | None) -> Any:
+        """Does what `recv` does; for `make_result` see `_joined`."""
         self._open("recv")
         asked = [worker for worker in self._workers if worker.asked or worker.index in self._taken]
         if len(asked) < self.batch_workers:
@@ -452,7 +480,7 @@ class ClusterVectorEnv(PoolVectorEnv):
                 )
         done = sorted(list(self._taken)[: self.batch_workers])
         workers = [self._workers[index] for index in done]
-        return self._joined(workers, names_rows=True)
+        return self._joined(workers, make_result=make_result, names_rows=True)
 
     def send(self, actions: Any, env_ids: Any) -> None:
         """Sends the next actions to workers.

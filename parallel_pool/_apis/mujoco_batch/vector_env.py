@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,8 +23,11 @@ if TYPE_CHECKING:
     from gymnasium.spaces import Space
 
     from parallel_pool._apis.common.reply_reader import AddInfo, Converted
+    from parallel_pool._apis.gymnasium.async_calls import ResetRequest
+    from parallel_pool._apis.gymnasium.process_vector_env import Outcome
     from parallel_pool._apis.mujoco_batch.task import Task
     from parallel_pool._engine.buffers import Array
+    from parallel_pool._engine.views import Views
     from parallel_pool._workers.replies import Replies
 
 
@@ -67,6 +70,10 @@ class BatchVectorEnv(ProcessVectorEnv):
 
     backend_reason = "the task is vectorised Python on mujoco.batch"
     pool: WorldsPool
+    # functions of the results of steps and of resets, whose results are returned in their place.
+    # They may be called again for the same ones, after Ctrl-C.
+    _make_step: Callable[[Any], Any] | None = None
+    _make_first: Callable[[Any], Any] | None = None
 
     def __init__(
         self,
@@ -152,11 +159,28 @@ class BatchVectorEnv(ProcessVectorEnv):
         self._check_idle("view")
         return WorldView(self.batch, one_id(world, self.num_envs))
 
+    def _step_outcome(self, views: Views) -> Outcome:
+        return _made(super()._step_outcome(views), self._make_step)
+
+    def _reset_outcome(self, request: ResetRequest, views: Views) -> Outcome:
+        return _made(super()._reset_outcome(request, views), self._make_first)
+
     def _check_ended(self) -> None:
         if self._lane.is_begun:
             # a snapshot may have been restored since
             self._ended = self._lane.ended
             super()._check_ended()
+
+
+def _made(outcome: Outcome, make_result: Callable[[Any], Any] | None) -> Outcome:
+    """Returns an outcome with the result of a function of its result."""
+    result, ended, failure = outcome
+    if failure is not None or make_result is None:
+        return outcome
+    try:
+        return make_result(result), ended, None
+    except Exception as error:
+        return None, ended, error
 
 
 class WorldReader(ReplyReader):

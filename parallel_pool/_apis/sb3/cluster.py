@@ -33,15 +33,20 @@ class ClusterBackend(VectorBackend):
         self.pool: Any = envs
 
     def reset(self, seeds: Sequence[int | None], options: Options) -> Any:
-        return self._reset(seeds, options, "environments")
+        seed, own = self._reset_arguments(seeds, options, "environments")
+        return self._first(self.pool.reset(seed=seed, options=own))
 
     def send(self, actions: Any) -> None:
         self.pool.send(copy.copy(actions), np.arange(self.num_envs))
 
     def receive(self) -> Step:
-        *results, infos = self.pool.recv()
-        del infos["env_id"]
-        return self._step((*results, infos))
+        step: Step = self.pool._recv_as(self._vec_env_step, None)
+        return step
+
+    def _vec_env_step(self, results: tuple[Any, ...]) -> Step:
+        """Returns the results of a step; may be called again for the same ones, after Ctrl-C."""
+        *others, infos = results
+        return self._step((*others, {key: infos[key] for key in infos if key != "env_id"}))
 
     # ------------------------------------------------------------------- single environments --
 

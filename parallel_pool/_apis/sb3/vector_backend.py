@@ -37,11 +37,6 @@ class VectorBackend:
         self.metadata: dict[str, Any] = vector_env.metadata
         self.reset_infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
 
-    def _reset(self, seeds: Sequence[int | None], options: Options, rows: str) -> Any:
-        """Resets; returns the observations; for the arguments see `_reset_arguments`."""
-        seed, own = self._reset_arguments(seeds, options, rows)
-        return self._first(self._vector_env.reset(seed=seed, options=own))
-
     def _reset_arguments(
         self, seeds: Sequence[int | None], options: Options, rows: str
     ) -> tuple[list[int | None] | None, dict[str, Any] | None]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
+import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import closing
@@ -16,12 +17,15 @@ import pytest
 from gymnasium.vector import AutoresetMode
 
 from parallel_pool import PoolVectorEnv
-from parallel_pool._apis.cluster import collector, worker
+from parallel_pool._apis.cluster import collector, results, worker
 from parallel_pool._apis.common.vector_errors import NotResetError, PendingCallError
 from parallel_pool.cluster import Adaptive, ClusterVectorEnv, Every, Rollouts
+from parallel_pool.compat.sb3 import ClusterVecEnv
 from parallel_pool.errors import EnvError, ForkedError, StateError
 from tests.apis.cluster.cases import Own
 from tests.apis.cluster.local_session import LocalSession
+from tests.faults.test_interrupt import Interrupter
+from tests.support.same import assert_same
 
 ray = pytest.importorskip("ray")
 
@@ -335,6 +339,47 @@ def test_an_answer_that_ctrl_c_has_lost_costs_no_worker(monkeypatch: pytest.Monk
         _, infos = envs.reset(seed=0)
         assert envs.restarts == 0 and "worker_restarted" not in infos
         assert envs.step([0] * 4)[1].tolist() == [1.0] * 4
+
+
+def test_ctrl_c_loses_no_result_that_all_workers_have_sent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It comes at every place where Python looks for it, once results are put together."""
+    join = results.joined
+    interrupter: Interrupter | None = None
+
+    def interrupted_join(*arguments: Any) -> Any:
+        sys.setprofile(interrupter)
+        return join(*arguments)
+
+    monkeypatch.setattr(results, "joined", interrupted_join)
+    actions = np.zeros(4, np.int64)
+    interrupted = calm = place = 0
+    make = partial(ClusterVecEnv, "CartPole-v1", 4, num_workers=2, max_episode_steps=3)
+    with closing(make()) as envs, closing(make()) as twin:
+        for each in (envs, twin):
+            each.seed(5)
+        assert_same(envs.reset(), twin.reset(), "reset")
+        # steps that end episodes, and those that do not, have other places
+        while calm < 6:
+            place += 1
+            for turn in range(3):
+                envs.step_async(actions)
+                interrupter, calm = Interrupter(place), calm + 1
+                try:
+                    result = envs.step_wait()
+                except KeyboardInterrupt:
+                    interrupted, calm = interrupted + 1, 0
+                    sys.setprofile(None)
+                    interrupter = None
+                    result = envs.step_wait()
+                finally:
+                    sys.setprofile(None)
+                    interrupter = None
+                where = f"place {place}, turn {turn}"
+                assert_same(result, twin.step(actions), where)
+                assert_same(envs.reset_infos, twin.reset_infos, f"{where}: resets")
+    assert interrupted > 20
 
 
 @pytest.mark.parametrize("learned", ["by set_state", "by a step"])
