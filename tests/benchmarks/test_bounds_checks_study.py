@@ -12,6 +12,7 @@ from parallel_pool._source import cache
 from parallel_pool._translator import load
 
 
+@pytest.mark.slow
 def test_without_checks_the_library_has_no_message_of_them(tmp_path: Path) -> None:
     made = load.translate(python_classes.GridWorld, "bounds/GridWorld-v0", None, None, {})
     assert bounds_checks.MESSAGE in cache.build(made.path).library.read_bytes()

@@ -9,6 +9,7 @@ import pytest
 from benchmarks.studies import car_racing
 
 
+@pytest.mark.slow
 def test_a_scene_is_raced(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

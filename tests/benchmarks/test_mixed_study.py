@@ -9,6 +9,7 @@ import pytest
 from benchmarks.studies import mixed
 
 
+@pytest.mark.slow
 def test_a_small_mixture_is_measured(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

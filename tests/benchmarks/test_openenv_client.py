@@ -67,6 +67,7 @@ def test_a_wrong_answer_is_noticed() -> None:
         Players(url_of(url), 5).play(1, 5.0)
 
 
+@pytest.mark.slow
 def test_a_refusal_is_noticed() -> None:
     with (
         LeasePool("CartPole-v1") as pool,

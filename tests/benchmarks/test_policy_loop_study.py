@@ -37,6 +37,7 @@ def test_one_thread_is_needed(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> N
     assert "start Python with OMP_NUM_THREADS=1" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_networks_are_the_same_function() -> None:
     rows = np.random.default_rng(1).normal(size=(3, 16)).astype(np.float32)
     expected = study.numpy_network(2, 16)(rows)

@@ -52,7 +52,7 @@ def test_the_ids_are_there() -> None:
         assert registry.find(task_id).family == "robotics"
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @with_models
 @pytest.mark.parametrize("task_id", CASES)
 def test_the_bare_loop_is_the_pools_simulation(task_id: str) -> None:

@@ -9,6 +9,7 @@ import pytest
 from benchmarks.studies import rollout_copies
 
 
+@pytest.mark.slow
 def test_small_rollouts_are_measured(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

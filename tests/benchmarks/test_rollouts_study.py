@@ -9,6 +9,7 @@ import pytest
 from benchmarks.studies import rollouts
 
 
+@pytest.mark.slow
 def test_small_rollouts_are_measured(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "rollouts.md"
     small = ["--rounds", "1", "--steps", "4", "--capacity", "256"]

@@ -34,7 +34,7 @@ def test_asynchronous_cart_poles_are_compared_with_one_thread() -> None:
         assert player.play(3) == 12
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("scene", thinned(native_scenes.RACES, 3), ids=lambda scene: scene.name)
 def test_ours_play_every_scene(scene: Scene) -> None:
     for who in scene.ours:

@@ -408,6 +408,7 @@ def test_a_soak_kills_only_its_own_workers() -> None:
     assert soak.left_behind([process.pid]) == []
 
 
+@pytest.mark.slow
 def test_some_of_the_soaks_environments_crash() -> None:
     kinds = [make.args[1] for make in counting.factories(8, 30)]
     assert kinds == [*counting.KINDS] * 2

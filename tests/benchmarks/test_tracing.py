@@ -98,6 +98,7 @@ def test_a_wrong_share_is_a_failure(
     assert capsys.readouterr().out.strip().endswith(f"| {verdict} |")
 
 
+@pytest.mark.slow
 def test_wrong_advice_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
     straggler = outcome("one straggler")
     # advice where there should be none, and none where there should be some

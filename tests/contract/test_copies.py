@@ -28,7 +28,7 @@ COPIES: tuple[Callable[[Any], Any], ...] = (
 )
 
 
-@pytest.mark.quick(4, sanitizers=9)
+@pytest.mark.quick(1, sanitizers=9)
 @pytest.mark.parametrize("case", [case for case in CASES if case not in GAMES], ids=NAME)
 def test_copies_and_pickles_are_refused(case: Case, tmp_path: Path) -> None:
     """A copy would be an alias that closes the original; a forked child gets the same error."""

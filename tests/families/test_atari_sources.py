@@ -65,7 +65,7 @@ def test_every_game_has_a_hash_of_its_own() -> None:
     assert all(digest and len(digest) == 16 for digest in found)
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("file", "old", "new", "games"),
     [

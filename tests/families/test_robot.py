@@ -56,7 +56,7 @@ def cheetah(tmp_path: Path) -> Path:
 # ------------------------------------------------------------------------------------ Gymnasium --
 
 
-@pytest.mark.quick(0, sanitizers=True)
+@pytest.mark.sanitizers
 @pytest.mark.filterwarnings("ignore:.*settotalmass")
 @pytest.mark.parametrize("seed", [0, 7, 123456789])
 def test_a_half_cheetah_equals_gymnasiums(cheetah: Path, seed: int) -> None:
@@ -271,7 +271,7 @@ def test_both_kinds_of_files_pass_all_checks(
         assert cli.main(["check", str(each_file)]) == 0, capsys.readouterr().out
 
 
-@pytest.mark.quick(0, sanitizers=True)
+@pytest.mark.sanitizers
 @pytest.mark.filterwarnings("ignore:.*settotalmass")
 @pytest.mark.parametrize("model", ["half_cheetah.xml", "quadruped.xml", "pendulum.xml"])
 def test_a_start_is_simulated(model: str, tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ IDS = (
 
 
 @pytest.mark.skipif(find_spec("gymnasium_robotics") is None, reason="needs its models")
-@pytest.mark.quick(2, sanitizers=True)
+@pytest.mark.quick(1, sanitizers=True)
 @pytest.mark.parametrize("task_id", IDS)
 def test_episodes_and_snapshots(task_id: str) -> None:
     check_replay(task_id)

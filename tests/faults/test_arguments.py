@@ -108,7 +108,7 @@ SEEDS: list[Case] = [
 ]
 
 
-@pytest.mark.quick(2)
+@pytest.mark.sanitizers
 @pytest.mark.parametrize(("seed", "error", "message"), SEEDS, ids=named)
 def test_wrong_seeds_are_refused(
     pair: Pair, seed: Any, error: type[Exception], message: str

@@ -70,6 +70,7 @@ def parse(body: str) -> list[tuple[str, int]]:
     return found
 
 
+@pytest.mark.sanitizers
 @pytest.mark.parametrize("times", [30, pytest.param(200, marks=pytest.mark.slow)])
 def test_the_places_are_found_again(times: int) -> None:
     """What freed worlds have left in memory does not matter."""

@@ -270,7 +270,7 @@ def test_a_branch_killed_between_two_calls(is_asleep: bool) -> None:
         goes(other, 2)
 
 
-@pytest.mark.quick(1)
+@pytest.mark.sanitizers
 @pytest.mark.parametrize("trouble", ["spin", "sleep"])
 def test_a_branch_that_hangs_is_killed_at_its_deadline(trouble: str) -> None:
     with leased() as (pool, lease), lease.branches(2) as (branch, other):
@@ -415,6 +415,7 @@ def test_two_calls_at_once(tmp_path: Path) -> None:
     run(play, max_branches=4)
 
 
+@pytest.mark.sanitizers
 def test_branches_with_calls_in_flight_end_at_once() -> None:
     async def play(pool: LeasePool) -> None:
         async with pool.lease() as lease:

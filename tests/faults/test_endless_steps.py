@@ -274,6 +274,7 @@ def test_a_step_that_returns_later_frees_the_memory() -> None:
     wait_for(is_freed)
 
 
+@pytest.mark.sanitizers
 def test_close_waits_for_a_step_that_returns_in_time() -> None:
     others = keepers()
     pool = slow_pool(250)

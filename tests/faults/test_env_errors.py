@@ -317,6 +317,7 @@ def test_an_environment_that_cannot_be_made_is_named(fail_env: int) -> None:
             assert len(pool.reset()[0]) == fail_env
 
 
+@pytest.mark.sanitizers
 def test_a_constructor_that_fails_leaks_nothing() -> None:
     num_envs, rounds = 20000, 100
     threads = set(os.listdir("/proc/self/task"))

@@ -133,7 +133,7 @@ def run(script: str) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
-@pytest.mark.quick(0, sanitizers=True)
+@pytest.mark.sanitizers
 @pytest.mark.parametrize("ending", thinned(ENDINGS, 2))
 def test_the_process_exits_normally(ending: str) -> None:
     run(ENDINGS[ending])

@@ -155,7 +155,7 @@ def test_ctrl_c_in_a_step_of_a_pool_loses_nothing(kind: str, mode: str) -> None:
     assert interrupted > 10 and pending > 3
 
 
-@pytest.mark.quick(1)
+@pytest.mark.sanitizers
 @pytest.mark.parametrize("is_masked", [False, True])
 def test_ctrl_c_in_a_reset_of_a_pool_loses_nothing(is_masked: bool) -> None:
     options: dict[str, Any] = {"num_workers": 2, "start_method": "fork"}
@@ -367,7 +367,7 @@ CASES = [
 ]
 
 
-@pytest.mark.quick(1)
+@pytest.mark.sanitizers
 @pytest.mark.parametrize(("kind", "mode", "call"), CASES)
 def test_ctrl_c_in_a_step_of_a_vector_env_loses_nothing(
     kind: str, mode: AutoresetMode, call: Any
@@ -555,7 +555,7 @@ def call_by_halves(env: Any, interrupter: Any, place: int) -> tuple[Any, bool]:
         return env.call_wait(), True
 
 
-@pytest.mark.quick(2)
+@pytest.mark.sanitizers
 @pytest.mark.parametrize(
     ("num_workers", "interrupter"), [(2, Interrupter), (2, Everywhere), (0, Beside)]
 )
@@ -575,7 +575,7 @@ def test_ctrl_c_in_a_call_of_a_vector_env_loses_nothing(
     assert interrupted > 20
 
 
-@pytest.mark.quick(1)
+@pytest.mark.sanitizers
 @pytest.mark.parametrize("interrupter", [Interrupter, Everywhere])
 def test_ctrl_c_as_a_method_fails_leaves_no_call_pending_for_ever(interrupter: Any) -> None:
     failed = cut = calm = place = 0

@@ -86,7 +86,7 @@ def step(env: Any, place: int, actions: Any) -> tuple[Any, bool]:
         return env.step(actions), True
 
 
-@pytest.mark.quick(6)
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("call", [step_by_halves, step])
 @pytest.mark.parametrize("make", CASES)
 def test_ctrl_c_in_a_step_loses_and_repeats_nothing(make: Callable[[], Any], call: Any) -> None:

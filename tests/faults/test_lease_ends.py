@@ -501,6 +501,7 @@ def test_a_program_ends_with_leases_open(program: Callable[..., Program]) -> Non
 # ---------------------------------------------------------------------------------- natives --
 
 
+@pytest.mark.sanitizers
 def test_a_native_step_that_never_ends_keeps_its_environment_only() -> None:
     from parallel_pool._engine import closing
 

@@ -71,6 +71,7 @@ MAKERS: dict[str, tuple[Callable[[], LeasePool], Any]] = {
 }
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize(
     ("kind", "game"),
     [

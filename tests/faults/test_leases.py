@@ -215,6 +215,7 @@ def test_kill_ends_the_call_in_flight_and_nothing_else() -> None:
     run(play)
 
 
+@pytest.mark.slow
 def test_kill_ends_a_process_that_has_just_replaced_another(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

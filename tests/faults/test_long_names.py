@@ -121,7 +121,7 @@ CALLS: dict[str, Callable[[], Any]] = {
 QUICK = [call for call in CALLS if not call.startswith("sb3")]
 
 
-@pytest.mark.quick(4)
+@pytest.mark.quick(1)
 @pytest.mark.usefixtures("quiet_gymnasium")
 @pytest.mark.parametrize("call", sampled(CALLS, QUICK))
 def test_messages_show_a_part_of_what_is_long(call: str) -> None:

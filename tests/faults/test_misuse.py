@@ -66,6 +66,7 @@ def test_wrong_env_ids_are_refused(env_ids: Any, error: type[Exception], message
     assert_refused("CartPole-v1", calls, error, message)
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize(
     ("env_id", "message"),
     [(3, "env_id 3: choose 0 to 2"), (-1, "env_id -1"), (2**31 - 1, "env_id 2147483647")],

@@ -126,6 +126,7 @@ OUTSIDE = [
 ]
 
 
+@pytest.mark.quick(4)
 @pytest.mark.parametrize(("task_id", "actions", "message"), OUTSIDE)
 def test_discrete_actions_outside_their_space_are_refused(
     task_id: str, actions: Any, message: str

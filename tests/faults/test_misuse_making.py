@@ -122,7 +122,7 @@ OPTIONS: list[tuple[str, dict[str, Any], type[Exception], str]] = [
 ]
 
 
-@pytest.mark.quick(12)
+@pytest.mark.quick(5)
 @pytest.mark.parametrize(("task_id", "options", "error", "message"), OPTIONS)
 def test_wrong_options_are_refused(
     task_id: str, options: dict[str, Any], error: type[Exception], message: str

@@ -157,6 +157,7 @@ def test_a_slow_step_is_not_ended(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
             assert slow.recv(100).startswith(b"HTTP/1.1 200")
 
 
+@pytest.mark.slow
 def test_messages_that_are_too_large() -> None:
     with pool_of(1) as pool, serving(app := OpenEnvApp(pool, token=None, max_message=1000)) as url:
         with connect(ws(url), proxy=None) as peer, pytest.raises(ConnectionClosed, match="1009"):
@@ -172,6 +173,7 @@ def test_messages_that_are_too_large() -> None:
         works(url, app)
 
 
+@pytest.mark.slow
 def test_bytes_that_are_no_protocol() -> None:
     with pool_of(1) as pool, serving(app := OpenEnvApp(pool, token=None)) as url:
         with socket.create_connection(port_of(url), timeout=30) as peer:
@@ -217,6 +219,7 @@ def test_a_client_that_closes_in_a_step_is_answered_at_once() -> None:
         works(url, app)
 
 
+@pytest.mark.slow
 def test_a_client_without_the_token() -> None:
     with LeasePool("CartPole-v1") as pool, serving(app := OpenEnvApp(pool)) as url:
         for headers in ({}, {"Authorization": "Bearer wrong"}):

@@ -29,7 +29,7 @@ TROUBLES = [
 ]
 
 
-@pytest.mark.quick(3)
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("what", ["step", "reset"])
 @pytest.mark.parametrize(("trouble", "text"), TROUBLES)
 def test_a_trouble_is_an_error_of_its_session(trouble: str, text: str, what: str) -> None:
@@ -54,6 +54,7 @@ def test_a_trouble_is_an_error_of_its_session(trouble: str, text: str, what: str
     run(play, step_timeout=limit, reset_timeout=limit if what == "reset" else 30.0)
 
 
+@pytest.mark.slow
 def test_a_client_that_leaves_in_a_step_frees_its_environment(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -146,6 +147,7 @@ def test_an_idle_timeout_does_not_end_a_long_step(
     run(play, idle_timeout=1.0)
 
 
+@pytest.mark.slow
 def test_a_pool_that_is_closed() -> None:
     async def play(app: OpenEnvApp) -> None:
         async with Peer(app) as peer:

@@ -47,7 +47,7 @@ def test_a_missing_package_names_the_command(monkeypatch: pytest.MonkeyPatch) ->
             make(COINRUN, 1)
 
 
-@pytest.mark.quick(1)
+@pytest.mark.sanitizers
 @pytest.mark.usefixtures("looked_at_again")
 @pytest.mark.parametrize("damage", ["library", "picture", "no picture", "no library"])
 def test_another_build_is_refused(

@@ -136,7 +136,7 @@ def test_a_worker_killed_while_idle_is_replaced(autoreset: str) -> None:
         check_started(pool, seeds, 3)
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("autoreset", thinned(["next_step", "same_step"], 2))
 def test_a_worker_killed_in_an_autoreset_is_replaced(autoreset: str, tmp_path: Path) -> None:
     """A restart ended the last episode; the reset of the next one is part of a step."""

@@ -96,7 +96,7 @@ def test_a_module_that_a_worker_cannot_find_is_named(
         pool.reset()
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("method", "how", "said"),
     [

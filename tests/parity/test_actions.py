@@ -134,6 +134,7 @@ def test_forms_in_turn_have_the_reference_bits(id: str, mode: AutoresetMode) -> 
     run(id, forms, mode, 3 * len(forms) if id in CLASSIC else len(forms))
 
 
+@pytest.mark.quick(1, sanitizers=True)
 @pytest.mark.parametrize("id", CONTINUOUS)
 def test_numbers_far_outside_wrap_and_clip_as_in_the_reference(id: str) -> None:
     """The squares of small integers wrap, and so do negative unsigned ones."""

@@ -206,6 +206,7 @@ def test_partial_resets_are_the_same() -> None:
         check_partial_resets(theirs, ours, 14, lambda step: ({}, {}), shape=(3,))
 
 
+@pytest.mark.sanitizers
 def test_surface_is_the_same() -> None:
     for kwargs in ({}, KEYS):
         with pair(ID, 2, **kwargs) as (theirs, ours):
@@ -227,7 +228,7 @@ ACTIONS: list[Any] = [
 ]
 
 
-@pytest.mark.quick(1, sanitizers=True)
+@pytest.mark.sanitizers
 @pytest.mark.parametrize("case", range(len(ACTIONS)))
 def test_actions_of_any_dtype_are_the_same(case: int) -> None:
     with pair(ID, 2) as (theirs, ours):
@@ -274,7 +275,7 @@ def test_a_snapshot_holds_the_episode_and_what_came_before() -> None:
                 np.testing.assert_array_equal(getattr(rows[0], name), getattr(rows[1], name))
 
 
-@pytest.mark.quick(0, sanitizers=True)
+@pytest.mark.sanitizers
 @pytest.mark.parametrize("num_threads", [1, 3])
 def test_environments_in_several_threads_are_independent(num_threads: int) -> None:
     rng = np.random.default_rng(5)
@@ -291,6 +292,7 @@ def test_environments_in_several_threads_are_independent(num_threads: int) -> No
 # ---------------------------------------------------------------------------------- pictures --
 
 
+@pytest.mark.sanitizers
 @pytest.mark.parametrize("backend", [pytest.param("GENERIC", marks=pytest.mark.sanitizers), None])
 def test_pictures_follow_the_backend_of_smoothscale(backend: str | None) -> None:
     import pygame

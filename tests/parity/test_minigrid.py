@@ -80,7 +80,7 @@ WITH_OPTIONS = [
 ]
 
 
-@pytest.mark.quick(6, sanitizers=12)
+@pytest.mark.quick(2, sanitizers=12)
 @pytest.mark.parametrize(
     ("case", "mode"),
     paired(PLAIN, WITH_OPTIONS, MODES),
@@ -164,7 +164,7 @@ def _names(value: Any) -> str:
     return value if isinstance(value, str) else "-".join(map(name, value))
 
 
-@pytest.mark.quick(3, sanitizers=6)
+@pytest.mark.quick(1, sanitizers=6)
 @pytest.mark.parametrize("chain", CHAINS, ids=_names)
 @pytest.mark.parametrize("id", WRAPPED)
 def test_wrappers_are_fused(id: str, chain: list[Any]) -> None:
@@ -208,6 +208,7 @@ def test_bonuses_of_thousands_of_steps_are_the_same(id: str) -> None:
     assert_same_run(case, AutoresetMode.NEXT_STEP, wrappers=[ACTION, POSITION])
 
 
+@pytest.mark.sanitizers
 def test_bonuses_are_equal_in_runs_and_one_by_one() -> None:
     """step_many steps environments that are to be reset with the others, and counts nothing."""
     options = {"bonuses": ["position", "action"], "max_steps": 3}
@@ -254,7 +255,7 @@ def test_wrappers_of_minigrid_need_minigrid() -> None:
 # ----------------------------------------------------------------------------------- pictures --
 
 
-@pytest.mark.quick(2, sanitizers=4)
+@pytest.mark.quick(0, sanitizers=4)
 @pytest.mark.parametrize(
     "options",
     [

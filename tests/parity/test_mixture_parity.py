@@ -113,7 +113,7 @@ class Twins:
             self.step(f"step {i}")
 
 
-@pytest.mark.quick(1, sanitizers=True)
+@pytest.mark.sanitizers
 @few
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("name", CASES)
@@ -225,7 +225,7 @@ def _compare_observations(mixed: Any, alone: Any, task: int) -> None:
         assert_same_rows(mixed[block(task)], alone, "observations")
 
 
-@pytest.mark.quick(1, sanitizers=True)
+@pytest.mark.sanitizers
 @pytest.mark.parametrize("kind", ["gym", "gymnasium"])
 def test_envpool(kind: str) -> None:
     tasks = ("Pong-v5", "Breakout-v5", "CartPole-v1")[:2]
@@ -268,7 +268,7 @@ def test_dm_env() -> None:
             assert_same_rows(found.observation.obs[block(i)], own.observation.obs, "obs")
 
 
-@pytest.mark.quick(1, sanitizers=True)
+@pytest.mark.sanitizers
 @pytest.mark.parametrize("name", ["classic", "toy text", "torques", "ALE"])
 def test_sb3(name: str) -> None:
     pytest.importorskip("stable_baselines3")
@@ -315,6 +315,7 @@ def test_leases() -> None:
         LeasePool(mixture(*tasks).id, 2)
 
 
+@pytest.mark.sanitizers
 def test_xla() -> None:
     pytest.importorskip("jax")
     from parallel_pool.compat.jax import xla

@@ -88,7 +88,7 @@ def test_many_resets_are_the_same(task_id: str) -> None:
     assert robotics_player.played(Play(task_id, seed=6, steps=120, limit=2)) == SAME
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @with_reference
 @pytest.mark.parametrize(("task_id", "options"), thinned(OPTIONS, 3))
 def test_options_do_what_they_do_there(task_id: str, options: dict[str, Any]) -> None:
@@ -121,14 +121,14 @@ def test_long_runs_are_the_same(task_id: str) -> None:
     assert robotics_player.played(play) == SAME
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @with_reference
 @pytest.mark.parametrize("task_id", sampled(GOALS, tuple(id for id in QUICK if id in GOALS)))
 def test_rewards_of_arrays_are_the_same(task_id: str) -> None:
     assert robotics_player.compared_rewards(task_id) == SAME
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @with_reference
 @pytest.mark.parametrize("task_id", VECTORS)
 def test_vector_environments_are_the_same(task_id: str) -> None:
@@ -141,6 +141,7 @@ def test_hindsight_replay_learns_the_same(task_id: str) -> None:
     assert robotics_player.compared_training(task_id) == SAME
 
 
+@pytest.mark.slow
 @with_reference
 def test_another_seed_gives_other_episodes() -> None:
     """So that a comparison that compares nothing would not pass."""

@@ -113,7 +113,7 @@ def _legal(theirs: Any, ours: Any) -> Any:
     return actions
 
 
-@pytest.mark.quick(6)
+@pytest.mark.quick(2)
 @pytest.mark.parametrize(
     ("case", "mode"),
     thinned(paired(PLAIN, RULES, MODES), 2),
@@ -241,6 +241,7 @@ def test_ids_that_only_envpool_has(alias: str, id: str) -> None:
 # ------------------------------------------------------------------------------------ options --
 
 
+@pytest.mark.sanitizers
 def test_without_a_map_each_environment_draws_its_own() -> None:
     kwargs = {"desc": None, "map_name": None}
     envs = parallel_pool.make_vec(LAKE, 4, vector_kwargs={"num_workers": 1}, **kwargs)

@@ -64,7 +64,7 @@ def test_python_may_start_slowly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert lines[1].text == supervisor.NO_START
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("timeout", ["inf", "1e300"])
 def test_a_check_may_take_for_ever(timeout: str, capsys: pytest.CaptureFixture[str]) -> None:
     # it ends soon, as there is no such environment

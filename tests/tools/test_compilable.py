@@ -76,6 +76,7 @@ def reported(maker: Maker | None, policy_ms: float = 1) -> Report:
 # -------------------------------------------------------------------------------------- advice --
 
 
+@pytest.mark.slow
 def test_a_class_that_can_be_compiled() -> None:
     by_id = reported(Maker(f"{Random.__module__}:Random", "Mine-v0")).advice
     assert by_id.text == (

@@ -41,7 +41,7 @@ from tests.support.timeouts import has_ended, wait_for
 pytestmark = pytest.mark.usefixtures("alarm")
 
 
-@pytest.mark.quick(6)
+@pytest.mark.quick(2, sanitizers=True)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_the_pool_of_every_api_is_found(
     case: Case, monkeypatch: pytest.MonkeyPatch, tmp_path: Path

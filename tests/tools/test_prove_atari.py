@@ -362,6 +362,7 @@ def prove(*arguments: str) -> int:
     return cli.main(["prove-atari", "--jobs", "1", *arguments])
 
 
+@pytest.mark.slow
 def test_equal_games_are_exact(fakes: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
     assert prove("--frames", "600") == 0
     printed = capsys.readouterr()

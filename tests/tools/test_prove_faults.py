@@ -119,6 +119,7 @@ def test_options_of_a_proof_need_a_reference(
 # ----------------------------------------------------------------------------------------- names --
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize(
     ("against", "message"),
     [

@@ -40,6 +40,7 @@ def test_fewer_cases_than_asked_for_are_all_quick() -> None:
     assert choose([], 9, "test_a") == set()
 
 
+@pytest.mark.slow
 def test_fields_of_dataclasses_are_values(pytester: pytest.Pytester) -> None:
     """The three cases of one id do not keep out the others."""
     pytester.makeini("[pytest]\nmarkers =\n  slow\n  quick")
@@ -101,6 +102,7 @@ def test_the_mark_makes_other_cases_slow(pytester: pytest.Pytester) -> None:
     pytester.inline_run().assertoutcome(passed=23)
 
 
+@pytest.mark.slow
 def test_sanitizers_run_all_cases_of_some_folders(pytester: pytest.Pytester) -> None:
     pytester.makeini("[pytest]\nmarkers =\n  slow\n  sanitizers\n  quick")
     pytester.makeconftest(CONFTEST)

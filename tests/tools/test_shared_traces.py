@@ -39,6 +39,7 @@ def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
+@pytest.mark.sanitizers
 def test_a_part_of_a_trace_has_its_own_spans() -> None:
     with Pool("CartPole-v1", 2) as pool:
         whole = begin_shared(pool.trace())

@@ -550,6 +550,7 @@ def test_folders_of_sources_not_used_are_removed(
     assert len(set(root.iterdir())) == 5
 
 
+@pytest.mark.slow
 def test_a_file_that_changes_while_it_is_compiled_is_compiled_again(
     number: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

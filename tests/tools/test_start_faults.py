@@ -76,6 +76,7 @@ def test_the_name_of_a_model_stays_as_it_is(name: str) -> None:
     assert str(model) in Path(name).read_text()
 
 
+@pytest.mark.slow
 def test_a_start_is_written_whole_or_not_at_all() -> None:
     """The disk is full after 1,000 bytes."""
     # Python would cut the modules' compiled files short, too, and later processes would load them

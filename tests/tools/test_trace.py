@@ -639,7 +639,7 @@ def test_waits_of_a_second_worker_count_from_its_beginning(
     assert found.seconds == [7.0, 0.0]
 
 
-@pytest.mark.quick(1)
+@pytest.mark.sanitizers
 @pytest.mark.parametrize("num_workers", [0, 2])
 def test_a_pool_is_announced_when_it_is_whole(
     num_workers: int, monkeypatch: pytest.MonkeyPatch

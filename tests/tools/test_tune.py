@@ -425,6 +425,7 @@ def test_runs_are_as_long_as_cycles_need(script: Path, monkeypatch: pytest.Monke
         measured(script, [], 1.0)
 
 
+@pytest.mark.slow
 def test_the_command_with_a_script_that_fails(
     script: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -119,6 +119,7 @@ def compiled(task_id: Any, **options: Any) -> Any:
     return parallel_pool.make_vec(task_id, 3, backend="compiled", **options)
 
 
+@pytest.mark.slow
 def test_an_id_is_compiled_at_its_first_use(module: Module) -> None:
     task_id = module.register(max_episode_steps=11)
     assert parallel_pool.make_vec(task_id, 1, num_workers=0).backend == "process"

@@ -149,6 +149,7 @@ def test_the_close_before_an_environment_is_made_again_has_the_deadline_of_steps
     check_free(tmp_path, held)
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_replaced_has_a_context_of_its_own(tmp_path: Path) -> None:
     fns = makers(tmp_path)
     with closing(PoolVectorEnv(fns, num_workers=2, on_error="restart", context="fork")) as envs:

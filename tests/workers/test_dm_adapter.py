@@ -316,7 +316,7 @@ def test_attributes_are_those_of_the_environment() -> None:
 # --------------------------------------------------------------------------------------- workers --
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [Walk, Vector])
 @pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])
 def test_the_same_in_workers_as_in_a_sync_vector_env(kind: Any, mode: AutoresetMode) -> None:

@@ -72,7 +72,7 @@ def functions(third: Any = None, odd: int = 1, count: int = 4) -> list[Any]:
     return [partial(Odd, i, third if i == odd else None) for i in range(count)]
 
 
-@pytest.mark.quick(3)
+@pytest.mark.quick(1, sanitizers=True)
 @pytest.mark.parametrize("mode", list(AutoresetMode))
 @pytest.mark.parametrize("task_id", ["CartPole-v1", "FrozenLake-v1", "Pendulum-v1"])
 def test_it_returns_what_sync_vector_env_does(task_id: str, mode: AutoresetMode) -> None:

@@ -219,6 +219,7 @@ def test_results_do_not_depend_on_the_start_method(method: str) -> None:
     assert_same(prepared, play(steps=15, num_workers=0), "rows")
 
 
+@pytest.mark.slow
 def test_an_episode_equals_one_with_its_seed() -> None:
     with closing(PoolVectorEnv([Episodes] * 2, episode_seeds=True, prepare_resets=True)) as envs:
         observations, infos = envs.reset(seed=[7, 8])
@@ -418,7 +419,7 @@ def opened(api: str, **options: Any) -> Iterator[Opened]:
             yield Opened(pool, lambda: pool.reset(seed=1), pool.step, pids)
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("api", ["pool", "sb3", "pettingzoo"])
 @pytest.mark.parametrize("episode", [0, 1])
 @pytest.mark.parametrize("action, said", [(1, "exit code 3"), (2, "SIGKILL"), (3, "timeout")])
@@ -488,6 +489,7 @@ def test_a_killed_process_takes_the_other_with_it(
         assert pool.call("pid")[0] not in (first, second)
 
 
+@pytest.mark.slow
 def test_a_pool_closes_within_its_bound_while_a_reset_hangs(tmp_path: Path) -> None:
     fns = [lambda: Episodes(tmp_path / "never")]
     pool = ProcessPool(fns, episode_seeds=True, prepare_resets=True)

@@ -166,6 +166,7 @@ def test_rows_are_those_of_players_that_act(game: str) -> None:
     assert (ledger.sums > 20) == (game == TURNS)
 
 
+@pytest.mark.quick(1, sanitizers=True)
 @pytest.mark.parametrize("game", GAMES)
 def test_an_asynchronous_pool_has_the_rows_of_a_synchronous_one(game: str) -> None:
     rng = np.random.default_rng(3)

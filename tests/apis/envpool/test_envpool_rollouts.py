@@ -123,7 +123,7 @@ def test_same_bits_as_by_hand(case: str, env_type: str) -> None:
         assert ended > 3 and rollout.final_observations is None
 
 
-@pytest.mark.quick(4, sanitizers=True)
+@pytest.mark.sanitizers
 @pytest.mark.parametrize("batch_size", [1, 2, 3, 4])
 @pytest.mark.parametrize("case", ONE_PLAYER)
 def test_same_bits_in_any_order(case: str, batch_size: int) -> None:
@@ -251,7 +251,7 @@ def test_tensors(batch_size: int) -> None:
         check_rollout(rollout.map(torch.Tensor.numpy), twin, twin.reset()[0], "tensors")
 
 
-@pytest.mark.quick(1, sanitizers=True)
+@pytest.mark.sanitizers
 @pytest.mark.parametrize("batch_size", [2, 5])
 def test_frames_are_kept_once(batch_size: int) -> None:
     with ExitStack() as stack:

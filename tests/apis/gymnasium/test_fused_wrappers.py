@@ -177,7 +177,7 @@ def test_fused_chain_returns_what_sync_does(
     assert ended_ever > 8
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.name)
 def test_termination_on_the_step_of_the_limit(mode: AutoresetMode, clock: list[float]) -> None:
     """Both flags are set, and statistics inside the limit see only the termination."""

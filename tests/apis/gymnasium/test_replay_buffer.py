@@ -29,7 +29,7 @@ def key(observation: Any, action: Any) -> tuple[bytes, int]:
     return np.asarray(observation).tobytes(), int(action)
 
 
-@pytest.mark.quick(2, sanitizers=True)
+@pytest.mark.sanitizers
 @pytest.mark.parametrize("mode", [NEXT, SAME], ids=["next", "same"])
 @pytest.mark.parametrize("capacity", [30, 90])
 def test_samples_are_the_last_transitions(mode: AutoresetMode, capacity: int) -> None:

@@ -105,6 +105,7 @@ def test_same_bits_as_by_hand(case: str, mode: AutoresetMode) -> None:
         assert (rollout.final_observations is None) == (mode is NEXT)
 
 
+@pytest.mark.sanitizers
 def test_texts_are_arrays_of_objects() -> None:
     pytest.importorskip("minigrid")
     names = ("MiniGrid-Fetch-5x5-N2-v0", 3)
@@ -148,6 +149,7 @@ def test_rollouts_that_are_held_never_change(case: str) -> None:
         assert len(addresses) == len(held)
 
 
+@pytest.mark.sanitizers
 @pytest.mark.parametrize("case", ["array", "process"])
 def test_memory_is_used_again(case: str) -> None:
     with made(case, 3) as envs:

@@ -53,7 +53,7 @@ def compare(native_id: str, steps: int, **options: Any) -> None:
         theirs.close()
 
 
-@pytest.mark.quick(2, sanitizers=True)
+@pytest.mark.sanitizers
 @pytest.mark.parametrize("native_id", sampled(IDS, QUICK))
 def test_an_environment_equals_that_of_the_original_id(native_id: str) -> None:
     try:

@@ -13,6 +13,7 @@ from parallel_pool.compat.ale import AtariVectorEnv
 WRAPS_TO_1 = 2**32 + 1
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("make", [np.array, list], ids=["array", "list"])
 def test_an_action_that_would_wrap_is_refused(make: Any) -> None:
     with closing(AtariVectorEnv("pong", 2)) as envs:

@@ -166,7 +166,7 @@ def compare_infos(found: dict[str, Any], expected: dict[str, Any]) -> None:
             np.testing.assert_array_equal(own[mask], other[mask], key)
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [parallel_pool.make_gymnasium, parallel_pool.make_dm])
 @pytest.mark.parametrize("env", sampled(["Pong-v5", "Ant-v4", "mpe/simple_spread_v3"], QUICK))
 def test_envpools_functions(make: Callable[..., Any], env: str, x64: None) -> None:
@@ -392,6 +392,7 @@ def goes_on(pool: Pool) -> None:
     functions.step(handle, np.ones(3, np.int32))
 
 
+@pytest.mark.slow
 def test_a_handle_is_valid_for_one_call(cartpoles: Pool) -> None:
     functions = xla(cartpoles)
     zeros = jnp.zeros(3, np.int32)

@@ -162,6 +162,7 @@ def test_an_asynchronous_step_is_late(task_id: str, gate: Path) -> None:
             jax.block_until_ready(functions.recv(handle))
 
 
+@pytest.mark.slow
 def test_a_late_step_of_envpools_functions(task_id: str, gate: Path) -> None:
     env = parallel_pool.make(task_id, env_type="gymnasium", num_envs=ENVS, **OPTIONS)
     with closing(env):
@@ -311,6 +312,7 @@ def test_dropping_ends_a_call_although_its_environment_hangs(
     ends_as_closed(thread, errors)
 
 
+@pytest.mark.slow
 def test_closing_ends_a_call_of_gymnaxs_form(
     task_id: str, gate: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -67,6 +67,7 @@ def test_pools_together_are_pools_alone(env: str) -> None:
         pool.close()
 
 
+@pytest.mark.slow
 def test_sends_and_receives_of_all(pairs: tuple[list[Pool], list[Pool]]) -> None:
     ours, theirs = pairs
     functions = xla(ours)
@@ -192,6 +193,7 @@ def test_a_wrong_action_names_the_pool_and_the_others_go_on(
     compare(found, [pool.step([0, 0, 0]) for pool in theirs], "after the error")
 
 
+@pytest.mark.slow
 def test_a_failing_environment_names_its_pool() -> None:
     options = {"fail_on": "step", "fail_at_step": 2}
     good, bad = Pool("test/Fault-v0", 2), Pool("test/Fault-v0", 2, options=options)

@@ -135,7 +135,7 @@ def told(lease: Lease, actions: list[int]) -> list[str]:
     return [lease.step(action)[0] for action in actions]
 
 
-@pytest.mark.quick(1)
+@pytest.mark.sanitizers
 @pytest.mark.parametrize("method", ["fork", "forkserver", "spawn"])
 def test_a_stateful_generator_goes_on_in_each_branch(tmp_path: Path, method: str) -> None:
     path = tmp_path / "story"

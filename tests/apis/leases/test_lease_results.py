@@ -120,7 +120,7 @@ def check_episodes(maker: Callable[[], Any], lease: Any) -> None:
                 break
 
 
-@pytest.mark.quick(3, sanitizers=True)
+@pytest.mark.quick(1, sanitizers=True)
 @pytest.mark.parametrize("name", MAKERS)
 def test_workers_return_what_the_environment_returns(name: str) -> None:
     maker = MAKERS[name]

@@ -186,7 +186,7 @@ def seeds_of(dataset: Any) -> list[Any]:
     return [each.get("seed") for each in dataset.storage.get_episode_metadata(range(len(dataset)))]
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("resets", [True, False])
 def test_the_seed_of_make_is_that_of_the_first_episodes(resets: bool) -> None:
     envs = EnvPoolDataCollector(make_gymnasium(POLE, num_envs=2, seed=7), "seeded-v0")
@@ -271,6 +271,7 @@ def test_infos_are_the_environments_own() -> None:
     envs.close()
 
 
+@pytest.mark.slow
 def test_one_thread_may_send_while_another_receives() -> None:
     made = make_gymnasium(POLE, num_envs=6, batch_size=2, seed=1)
     envs = EnvPoolDataCollector(made, "threads-v0")

@@ -214,7 +214,7 @@ def test_both_flags_are_recorded_as_terminated() -> None:
     envs.close()
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("num_workers", [None, 0])
 def test_an_exception_drops_what_has_not_ended(num_workers: Any, datasets: Path) -> None:
     made: Any = DummyVecEnv([Mortal, Walk])
@@ -252,6 +252,7 @@ def test_wrong_actions_drop_what_has_not_ended() -> None:
     envs.close()
 
 
+@pytest.mark.slow
 def test_episodes_of_environments_made_again_are_dropped() -> None:
     made = PoolVecEnv([Mortal], num_workers=1, on_error="restart", timeout=60)
     envs = VecEnvDataCollector(made, "mortal-v0", record_infos=KEPT)

@@ -217,6 +217,7 @@ def test_metadata_are_those_of_minaris_collector(datasets: Path) -> None:
     assert recovered.spec.id == "CartPole-v1"
 
 
+@pytest.mark.slow
 def test_long_episodes_cross_blocks(datasets: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Steps leave the block that environments share when it is full."""
     from parallel_pool._apis.minari import episodes

@@ -107,7 +107,7 @@ class AloneQuadruped:
         return {"late": self.late, "seen": values}
 
 
-@pytest.mark.quick(1, sanitizers=True)
+@pytest.mark.sanitizers
 @pytest.mark.parametrize("threads", [1, 2])
 def test_quadrupeds_equal_a_loop_with_models_of_their_own(threads: int) -> None:
     """Masses, frictions, gains, own values and pushes are each world's own, through resets."""

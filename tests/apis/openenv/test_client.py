@@ -225,6 +225,7 @@ def test_something_that_is_no_server(answer: bytes) -> None:
         thread.join()
 
 
+@pytest.mark.slow
 def test_a_server_that_never_answers() -> None:
     with (
         socket.create_server(("127.0.0.1", 0)) as listener,

@@ -124,6 +124,7 @@ def test_a_close_does_not_wait_for_a_client_that_takes_nothing(
     run(play)
 
 
+@pytest.mark.slow
 def test_an_app_that_takes_its_time_is_waited_for(run: Callable[..., Transport]) -> None:
     async def play(made: Connection, transport: Transport) -> None:
         made.data_received(GET)
@@ -136,6 +137,7 @@ def test_an_app_that_takes_its_time_is_waited_for(run: Callable[..., Transport])
     run(play, OVER + 0.1)
 
 
+@pytest.mark.slow
 def test_a_client_that_reads_on_is_not_cut_off(run: Callable[..., Transport]) -> None:
     async def play(made: Connection, transport: Transport) -> None:
         made.data_received(GET)
@@ -174,6 +176,7 @@ def test_a_web_socket_that_was_refused_does_not_wait_for_its_client(
     run(play)
 
 
+@pytest.mark.slow
 def test_a_web_socket_is_not_ended(run: Callable[..., Transport]) -> None:
     async def play(made: Connection, transport: Transport) -> None:
         transport.set_protocol(asyncio.Protocol())

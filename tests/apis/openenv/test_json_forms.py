@@ -55,6 +55,7 @@ def through_text(value: Any, arrays: Arrays = as_lists) -> Any:
     return json.loads(json.dumps(to_json(value, arrays)))
 
 
+@pytest.mark.quick(33)
 @pytest.mark.parametrize("arrays", [as_lists, as_base64])
 @pytest.mark.parametrize("space", SPACES, ids=str)
 def test_values_come_back(space: spaces.Space[Any], arrays: Arrays) -> None:

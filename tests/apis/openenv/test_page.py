@@ -134,6 +134,7 @@ def test_the_protocol_that_a_web_socket_gets(
         asyncio.run(play(app_of(pool, token)))
 
 
+@pytest.mark.slow
 def test_a_web_socket_of_a_browser() -> None:
     """Over the network: what the page offers is what uvicorn reads."""
     pytest.importorskip("uvicorn", reason="needs the extra openenv")

@@ -111,6 +111,7 @@ def test_what_the_other_environments_returned_is_kept(make: Any, mode: Autoreset
         assert rewards["b"].tolist() == [1, mode is AutoresetMode.DISABLED, 1]
 
 
+@pytest.mark.slow
 def test_actions_after_a_failure_are_taken(make: Any) -> None:
     """Also in environments that the failed step has reset."""
     with closing(make()) as envs:

@@ -82,7 +82,7 @@ def stride(envs: Any) -> int:
     return 1 if isinstance(envs.pool, Pool) or not isinstance(envs, AgentVectorEnv) else 13
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS.keys())
 def test_a_step_that_ctrl_c_ends_is_in_flight_or_was_not_begun(make: Any) -> None:
     """Its results are never lost as they are converted."""

@@ -232,6 +232,7 @@ def test_observations_and_rewards_of_dead_agents_are_zeros() -> None:
         assert alive > 10 and dead_rows > 10
 
 
+@pytest.mark.slow
 def test_dead_agents_that_stay_among_the_agents_do_not_act() -> None:
     """`Relay` asserts which agents act."""
     with pool([partial(Relay, leaves_dead=True)] * 3, num_workers=1) as envs:
@@ -276,7 +277,7 @@ def test_actions_of_agents_that_are_live_nowhere_may_be_left_out() -> None:
             envs.step(actions)
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "error", "match"),
     [
@@ -598,6 +599,7 @@ def test_an_agent_that_is_possible_twice() -> None:
         PoolParallelEnv([partial(Relay, order=("walker", "bird", "walker"))], num_workers=0)
 
 
+@pytest.mark.slow
 def test_an_environment_that_raises_begins_another_episode() -> None:
     with pool([Relay, partial(Relay, longest=9, fails_at=1)]) as envs:
         rng = np.random.default_rng(0)
@@ -683,6 +685,7 @@ class Fatal(Relay):
         raise AssertionError("still alive")
 
 
+@pytest.mark.slow
 def test_a_dead_worker_without_restart_is_an_error() -> None:
     with pool([Relay, Fatal]) as envs:
         envs.reset(seed=1)

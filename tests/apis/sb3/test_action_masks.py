@@ -200,6 +200,7 @@ def test_masks_after_set_state_are_those_of_the_snapshot(kind: str) -> None:
     env.close()
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("kind", ["classic/tictactoe_v3", "infos of a translated class", "mixture"])
 def test_masks_of_snapshots_before_the_first_reset(kind: str) -> None:
     env = made(kind)

@@ -88,7 +88,7 @@ QUICK = [
 ]
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("case", sampled(CASES, QUICK), ids=str)
 def test_a_run_is_the_same(case: Case) -> None:
     with pair(case.id, case.num_envs, **case.kwargs) as (theirs, ours):

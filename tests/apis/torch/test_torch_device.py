@@ -131,7 +131,7 @@ def check(kept: list[tuple[Any, Any]], where: str) -> None:
 # ------------------------------------------------------------------------------------- results --
 
 
-@pytest.mark.quick(3)
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("seed", [None, 0], ids=["late", "random"])
 @pytest.mark.parametrize("name", MAKERS)
 def test_results_are_those_of_the_environments(name: str, seed: int | None, late: Late) -> None:
@@ -150,6 +150,7 @@ def test_results_are_those_of_the_environments(name: str, seed: int | None, late
         check(kept, name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["vector", "workers", "dm_env"])
 def test_actions_come_from_the_device(name: str, late: Late) -> None:
     """They are complete when the environments read them, and so is what they were made from."""
@@ -262,7 +263,7 @@ def test_a_result_waits_if_too_many_are_in_flight(late: Late) -> None:
         assert device.in_flight == MAX_FLIGHTS * each
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["vector", "workers"])
 def test_memory_that_is_refused_is_copied_all_the_same(name: str, late: Late) -> None:
     device = late(is_refusing=True)
@@ -333,7 +334,7 @@ def test_environments_that_are_dropped_leave_their_uploads(late: Late) -> None:
         check([(lost, kept[0][1])], "dropped pool")
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("names", [("cuda", "cuda"), ("cuda", "cuda:1"), ("cuda:1", "cuda")])
 def test_one_of_two_users_of_a_pool_closes_it(names: tuple[str, str], late: Late) -> None:
     devices = [late(), late(1)]

@@ -110,7 +110,7 @@ MAKERS: dict[str, Callable[[], Any]] = {
 }
 
 
-@pytest.mark.quick(3)
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("name", MAKERS)
 def test_results_are_those_of_the_environments(name: str) -> None:
     with closing(MAKERS[name]()) as theirs, closing(MAKERS[name]()) as own:

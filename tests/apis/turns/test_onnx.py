@@ -67,7 +67,7 @@ def test_the_pages_program_plays(page: dict[str, Any]) -> None:
     assert page["printed"] == "160.0\n"
 
 
-@pytest.mark.quick(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", ["native", "process"])
 @pytest.mark.parametrize("depth", [1, 2])
 def test_turns_have_the_bits_of_a_plain_loop(

@@ -89,7 +89,7 @@ def test_turns_have_the_bits_of_a_plain_loop(depth: int) -> None:
     assert_same_as_plain(maker(), balance, depth, 60)
 
 
-@pytest.mark.quick(2)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("make", "policy"),
     [
