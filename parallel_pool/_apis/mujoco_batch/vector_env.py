@@ -23,9 +23,10 @@ if TYPE_CHECKING:
     from gymnasium.spaces import Space
 
     from parallel_pool._apis.common.reply_reader import AddInfo, Converted
-    from parallel_pool._apis.gymnasium.async_calls import ResetRequest
+    from parallel_pool._apis.gymnasium.async_calls import Reset, ResetRequest, Step
     from parallel_pool._apis.gymnasium.process_vector_env import Outcome
     from parallel_pool._apis.mujoco_batch.task import Task
+    from parallel_pool._engine import seeds
     from parallel_pool._engine.buffers import Array
     from parallel_pool._engine.views import Views
     from parallel_pool._workers.replies import Replies
@@ -70,10 +71,9 @@ class BatchVectorEnv(ProcessVectorEnv):
 
     backend_reason = "the task is vectorised Python on mujoco.batch"
     pool: WorldsPool
-    # functions of the results of steps and of resets, whose results are returned in their place.
-    # They may be called again for the same ones, after Ctrl-C.
-    _make_step: Callable[[Any], Any] | None = None
-    _make_first: Callable[[Any], Any] | None = None
+    # while `_step_wait_as` or `_reset_as` runs, its function
+    _make_step: Callable[[Step], Any] | None = None
+    _make_first: Callable[[Reset], Any] | None = None
 
     def __init__(
         self,
@@ -158,6 +158,32 @@ class BatchVectorEnv(ProcessVectorEnv):
         """
         self._check_idle("view")
         return WorldView(self.batch, one_id(world, self.num_envs))
+
+    def _step_wait_as(self, make_result: Callable[[Step], Any]) -> Any:
+        """Does what `step_wait` does, and returns the result of `make_result` for its result.
+
+        Args:
+            make_result: a function that may be called again, as that of `Pool.step_as`.
+        """
+        self._make_step = make_result
+        try:
+            return self.step_wait()
+        finally:
+            # no function call since the pool has handed over: Python handles signals after each
+            self._make_step = None
+
+    def _reset_as(
+        self,
+        make_result: Callable[[Reset], Any],
+        seed: seeds.Seed,
+        options: dict[str, Any] | None,
+    ) -> Any:
+        """Does what `reset` does, and returns the result of `make_result` for its result."""
+        self._make_first = make_result
+        try:
+            return self.reset(seed=seed, options=options)
+        finally:
+            self._make_first = None
 
     def _step_outcome(self, views: Views) -> Outcome:
         return _made(super()._step_outcome(views), self._make_step)

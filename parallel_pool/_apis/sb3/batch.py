@@ -23,18 +23,16 @@ class BatchBackend(VectorBackend):
         """Takes over worlds with SAME_STEP."""
         super().__init__(envs)
         self.pool: Any = envs.pool
-        # before the pool hands over: Ctrl-C afterwards would lose a result
-        envs._make_step, envs._make_first = self._step, self._first
 
     def reset(self, seeds: Sequence[int | None], options: Options) -> Any:
         seed, own = self._reset_arguments(seeds, options, "worlds")
-        return self._vector_env.reset(seed=seed, options=own)
+        return self._vector_env._reset_as(self._first, seed, own)
 
     def send(self, actions: Any) -> None:
         self._vector_env.step_async(actions)
 
     def receive(self) -> Step:
-        step: Step = self._vector_env.step_wait()
+        step: Step = self._vector_env._step_wait_as(self._step)
         return step
 
     # ------------------------------------------------------------------- single environments --
