@@ -254,6 +254,9 @@ def _send(worker: Worker, message: Any, fds: Sequence[int] = ()) -> None:
     except EOFError:
         pass
     except (ConnectionError, TimeoutError) as error:
+        if worker.connection.fileno() < 0:
+            # the watcher has closed it
+            return
         raise PoolError(f"worker process {worker.pid} does not take messages: {error}") from error
 
 

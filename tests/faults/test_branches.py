@@ -539,6 +539,33 @@ def test_branches_end_with_a_program_that_is_killed(
     assert running.end().code == -signal.SIGKILL
 
 
+def test_a_worker_that_dies_as_it_is_told_of_its_branches() -> None:
+    """The watcher has closed the connection when the message is sent."""
+    with branched() as pool, pool.lease() as lease:
+        lease.reset(seed=1)
+        pid = pool.worker_pids[0]
+        assert pid is not None
+        places = 0
+
+        def at_sending(_: Any, event: str, function: Any) -> None:
+            nonlocal places
+            if event == "c_call" and function.__name__ == "sendmsg":
+                sys.setprofile(None)
+                places += 1
+                os.kill(pid, signal.SIGKILL)
+                wait_for(lambda: pool.worker_pids[0] != pid)
+
+        sys.setprofile(at_sending)
+        try:
+            with pytest.raises(WorkerError), lease.branches(2):
+                pass
+        finally:
+            sys.setprofile(None)
+        assert places == 1
+        lease.reset(seed=1)
+        goes(lease, 0)
+
+
 def test_processes_that_a_branch_starts_end_with_it() -> None:
     with leased() as (_, lease):
         with lease.branches(2) as branches:

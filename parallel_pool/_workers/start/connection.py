@@ -214,6 +214,8 @@ class Connection:
                 raise EOFError(PEER_GONE) from None
             except OSError:
                 self._is_sending = sent > 0
+                # another thread may have closed it
+                self._check_usable()
                 raise
         self._is_sending = False
 
