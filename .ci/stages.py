@@ -3,7 +3,7 @@
 Stages that wait much run side by side; their output is shown at their end.
 
     python .ci/stages.py all         every stage, as CI does
-    python .ci/stages.py check       lint and the quick tests: two and a half minutes on two cores
+    python .ci/stages.py check       lint and the quick tests: one and a half minutes on two cores
     python .ci/stages.py release     builds the wheels and tests them
     python .ci/stages.py NAME ...    these stages; without a name, lists them
 

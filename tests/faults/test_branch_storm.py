@@ -146,3 +146,4 @@ def test_no_step_is_lost_or_done_twice(
         asyncio.run(main(pool))
         wait_for(lambda: not pool.num_branches and pool.num_free == 3)
         assert pool.num_waiting == 0
+    assert sum(player.checked for player in players) > rounds
