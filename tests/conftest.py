@@ -12,9 +12,12 @@ from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
+import gymnasium
 import pytest
 
+from parallel_pool._apis.common.gymnasium_ids import is_native, registered_id
 from parallel_pool._apis.common.import_hook import after_import
+from parallel_pool._engine import registry
 from parallel_pool._workers.start import forkserver
 from tests.support import forked, sampling
 from tests.support.timeouts import limited
@@ -99,6 +102,21 @@ def frozen_garbage_collector() -> None:
     """
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def own_ids() -> Iterator[None]:
+    """Removes the ids that a module's tests have loaded, or later tests would find them."""
+    before, origins_before = dict(registry.loaded_by_id), dict(registry.origins_by_id)
+    yield
+    for task_id in registry.loaded_by_id.keys() - before.keys():
+        for each in (registered_id(task_id), task_id):
+            if each in gymnasium.registry and is_native(gymnasium.registry[each]):
+                del gymnasium.registry[each]
+    registry.loaded_by_id.clear()
+    registry.loaded_by_id.update(before)
+    registry.origins_by_id.clear()
+    registry.origins_by_id.update(origins_before)
 
 
 @pytest.fixture(autouse=True)
