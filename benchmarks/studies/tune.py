@@ -11,10 +11,13 @@ idle.
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
+from typing import NoReturn
 
 import numpy as np
 
@@ -24,6 +27,7 @@ from parallel_pool._tuner import command, grid
 from parallel_pool._tuner.run import Script
 from parallel_pool._tuner.setting import Setting
 from parallel_pool._tuner.tune import measured, tune
+from parallel_pool._tuner.turns import OneByOne, SideBySide
 
 PROGRAMS = ("cartpole", "sb3", "pong", "cheetah", "workers")
 SCRIPT = machine.ROOT / "integration" / "training" / "tuned.py"
@@ -42,25 +46,28 @@ def tuned(program: str) -> tuple[str, float]:
     return str(found.choice), time.monotonic() - start
 
 
-def gains_over(
-    script: Script, settings: Sequence[Setting], base: Setting, rounds: int
-) -> dict[str, float]:
-    """Returns how many times as fast as one of them all settings are, medians of rounds.
+def gains_of(
+    script: Script, memory: int, settings: Sequence[Setting], rounds: int
+) -> list[dict[str, float]]:
+    """Returns for each round how many times as fast as the script as it is all settings are.
 
     Raises:
-        RuntimeError: a run of that one failed.
+        RuntimeError: one failed, or they do not run side by side.
     """
-    gains: dict[str, list[float]] = {str(setting): [] for setting in settings}
-    for i in range(rounds):
-        rates = {}
-        for setting in settings if i % 2 == 0 else reversed(settings):
-            found = script.run(setting)
-            rates[str(setting)] = found.rate
-            if found.error and setting == base:
-                raise RuntimeError(f"{script.path} failed with {base}: {found.error}")
-        for name, rate in rates.items():
-            gains[name].append(rate / rates[str(base)])
-    return {name: float(np.median(own)) for name, own in gains.items()}
+    found = [{str(Setting()): 1.0} for _ in range(rounds)]
+    one_by_one = OneByOne(refuse, math.inf)
+    with closing(SideBySide(script, math.inf, memory, one_by_one, lambda text: None)) as turns:
+        for gains in found:
+            played = turns.play(settings)
+            if played is None or played.failed:
+                raise RuntimeError(f"{script.arguments}: {played and played.failed}")
+            gains |= {str(setting): gain for setting, gain in played.gains.items()}
+    return found
+
+
+def refuse(setting: Setting) -> NoReturn:
+    """Is called if a setting can't run beside others."""
+    raise RuntimeError(f"{setting} does not run beside others")
 
 
 def compared(
@@ -73,13 +80,13 @@ def compared(
         measured anew.
     """
     script, first = measured(SCRIPT, [program], seconds)
-    settings = {str(setting): setting for setting in grid.settings(first.facts, {})}
-    gains = gains_over(script, list(settings.values()), Setting(), rounds)
+    settings = {str(setting): setting for setting in grid.settings(first.facts, {})[1:]}
+    every = gains_of(script, first.memory, list(settings.values()), rounds)
+    gains = {name: float(np.median([found[name] for found in every])) for name in every[0]}
     best = fastest(gains)
-    if choice == best:
-        return gains, 1.0
-    pair = [settings[best], settings[choice]]
-    return gains, gains_over(script, pair, settings[best], rounds)[choice]
+    pair = [settings[name] for name in {best, choice} if name in settings]
+    again = gains_of(script, first.memory, pair, rounds) if choice != best else []
+    return gains, float(np.median([found[choice] / found[best] for found in again] or [1.0]))
 
 
 def fastest(gains: Mapping[str, float]) -> str:

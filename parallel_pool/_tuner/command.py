@@ -12,23 +12,23 @@ from parallel_pool._command import ended_by_sigterm, positive
 from parallel_pool._tuner.search import MIN_GAIN_ROUNDS, Gain
 from parallel_pool._tuner.tune import FailedScriptError, Result, tune
 
-# seconds that a run measures by default, and all runs together
+# seconds of a measurement by default, and of all together
 SECONDS, LIMIT = 3.0, 116.0
-DESCRIPTION = """Runs SCRIPT several times for some seconds each, with other numbers of threads or
-worker processes of its pools, and of torch's threads; prints what to change, and the gain as
-measured. A number among the script's arguments that may change is written as
---num-envs '{num_envs:16}' (also batch_size); that changes what the script does. Each run does what
-the script does, files that it writes included, until it is ended in the middle."""
+DESCRIPTION = """Runs SCRIPT for some seconds with other numbers of threads or worker processes of
+its pools, and of torch's threads, all in turns; prints what to change, and the gain as measured. A
+number among the script's arguments that may change is written as --num-envs '{num_envs:16}' (also
+batch_size); that changes what the script does. Each process does what the script does, files that
+it writes included, until it is ended in the middle."""
 
 
 def add_tune(parser: argparse.ArgumentParser, script: Callable[[str], Path]) -> None:
     """Adds the options; `script` reads the path of a script."""
     parser.description = DESCRIPTION
     parser.add_argument(
-        "--seconds", type=positive, default=SECONDS, metavar="S", help="of each run (3)"
+        "--seconds", type=positive, default=SECONDS, metavar="S", help="of each measurement (3)"
     )
     parser.add_argument(
-        "--limit", type=positive, default=LIMIT, metavar="S", help="of all runs together (116)"
+        "--limit", type=positive, default=LIMIT, metavar="S", help="of all together (116)"
     )
     parser.add_argument("script", type=script, metavar="SCRIPT", help="a file of Python")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...", help="of the script")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -36,16 +38,14 @@ class Pace(NamedTuple):
         return self.cycles < MIN_CYCLES and self.longest > PAUSED * seconds
 
 
-def pace_of(record: Record, skipped: float) -> Pace:
-    """Returns the pace of a trace without its first seconds.
+def pace_of(record: Record) -> Pace:
+    """Returns the pace of a trace.
 
     Where a learner pauses the steps, the time runs from the end of a pause to the end of another,
     as a part of such a cycle would be faster or slower than the whole.
     """
     calls = record.of_kinds(RECEIVES, (RECEIVER,))
     calls = calls[calls["count"] > 0]
-    if len(calls):
-        calls = calls[calls["start"] >= calls["start"][0] + int(skipped * 1e9)]
     longest = _longest(calls, record)
     if len(calls) < 2:
         return Pace(0.0, longest=longest)
@@ -80,3 +80,26 @@ def pauses(calls: Array) -> Array:
         return np.empty(0, np.int64)
     found: Array = np.flatnonzero(is_long) + 1
     return found
+
+
+def sliced(record: Record, slices: Sequence[Sequence[int]]) -> Record:
+    """Returns what the caller has received in slices of the time, as if they followed each other.
+
+    Args:
+        record: of a trace.
+        slices: beginnings and ends in nanoseconds of the monotonic clock, in their order.
+    """
+    starts, ends = np.array(slices, np.int64).reshape(-1, 2).T
+    before = np.cumsum(ends - starts) - (ends - starts)
+
+    def without_stops(times: Array) -> Array:
+        at = np.searchsorted(starts, times, side="right") - 1
+        found: Array = before[at] + np.minimum(times, ends[at]) - starts[at]
+        return np.where(at < 0, 0, found)
+
+    spans = record.tracks[RECEIVER]
+    at = np.searchsorted(starts, spans["start"], side="right") - 1
+    kept = spans[(at >= 0) & (spans["start"] < ends[at])].copy()
+    kept["start"], kept["end"] = without_stops(kept["start"]), without_stops(kept["end"])
+    total = int((ends - starts).sum())
+    return replace(record, start=0, end=total, tracks=[kept, *record.tracks[1:]])

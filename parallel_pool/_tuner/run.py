@@ -1,28 +1,19 @@
-"""Run: one short run of the script in a process of its own."""
+"""Run: one short run of the script, alone on the machine."""
 
 from __future__ import annotations
 
 import contextlib
-import json
-import os
 import signal
-import subprocess
-import sys
-import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from parallel_pool._command import signals_wait
+from parallel_pool._tuner.running import EndedError, Running
 from parallel_pool._tuner.setting import Setting
 
 # seconds that a script may take to step its first batch
 START = 60.0
-# seconds between two looks at the process
-PERIOD = 0.05
-# of the script's last output that a failure shows
-SHOWN = 300
 
 
 class Outcome(NamedTuple):
@@ -33,12 +24,14 @@ class Outcome(NamedTuple):
         error: why it failed, or "".
         facts: of the pool with the most steps; see `child`.
         seconds: that the run took in all.
+        memory: bytes that its processes had at the end; 0 if that isn't known.
     """
 
     rate: float
     error: str
     facts: Mapping[str, Any]
     seconds: float
+    memory: int = 0
 
 
 class Script:
@@ -56,6 +49,10 @@ class Script:
         self.path, self.arguments = path, list(arguments)
         self.seconds, self.skipped = seconds, skipped
 
+    def start(self, setting: Setting, *, asks: bool = False) -> Running:
+        """Starts it with a setting; `asks`: as for `Running`."""
+        return Running(self.path, self.arguments, setting, asks=asks)
+
     def run(self, setting: Setting, *, asks: bool = False, limit: float = START) -> Outcome:
         """Runs it with a setting.
 
@@ -65,58 +62,35 @@ class Script:
             limit: seconds beside those that are measured; then the process is killed.
         """
         began = time.monotonic()
-        with tempfile.TemporaryDirectory(prefix="pp-tune-") as folder:
-            out, log = Path(folder, "out.json"), Path(folder, "log.txt")
-            request = {
-                **setting.overrides(),
-                "out": str(out),
-                "seconds": self.seconds,
-                "skipped": self.skipped,
-                "asks": asks,
-                "parent": os.getpid(),
-            }
-            Path(folder, "request.json").write_text(json.dumps(request))
-            command = [sys.executable, "-m", "parallel_pool._tuner.child"]
-            command += [str(Path(folder, "request.json")), str(self.path)]
-            command += setting.arguments(self.arguments)
-            process: subprocess.Popen[bytes] | None = None
+        deadline = began + limit + self.skipped + self.seconds
+        memory = 0
+        with contextlib.closing(self.start(setting, asks=asks)) as running:
+            found: dict[str, Any] | None
             try:
-                with log.open("wb") as output, signals_wait():
-                    process = subprocess.Popen(
-                        command,
-                        stdin=subprocess.DEVNULL,
-                        stdout=output,
-                        stderr=subprocess.STDOUT,
-                        env=setting.environment(),
-                        # what the script starts belongs to its group, and is ended with it
-                        start_new_session=True,
-                    )
-                _wait(process, began + limit + self.seconds + self.skipped)
-            finally:
-                status = None if process is None else _end(process)
-            found = json.loads(out.read_text()) if out.exists() else None
-            return self._outcome(found, log, time.monotonic() - began, status)
-
-    def _outcome(self, found: Any, log: Path, seconds: float, status: int | None) -> Outcome:
-        if found and found["rate"] and not found["error"]:
-            return Outcome(found["rate"], "", found, seconds)
-        last = log.read_text(errors="replace").strip()[-SHOWN:]
-        if found:
-            error = found["error"] or "it stepped no pool of parallel_pool, or too few batches"
-        elif status == -signal.SIGKILL:
-            error = f"no result in {seconds:.0f} s"
-        else:
-            error = f"exit status {status}: {last}"
-        return Outcome(0.0, error, found or {}, seconds)
+                running.warm_up(self.skipped, deadline)
+                running.begin(deadline)
+                running.let(self.seconds)
+                memory = running.memory()
+                found = running.end((), deadline)
+            except EndedError as error:
+                found = error.facts
+        return outcome(running, found, time.monotonic() - began)._replace(memory=memory)
 
 
-def _wait(process: subprocess.Popen[bytes], deadline: float) -> None:
-    while process.poll() is None and time.monotonic() < deadline:
-        time.sleep(PERIOD)
+def outcome(running: Running, found: Mapping[str, Any] | None, seconds: float) -> Outcome:
+    """Returns what a run has found that is closed.
 
-
-def _end(process: subprocess.Popen[bytes]) -> int:
-    """Ends the process and all of its group; returns its exit status."""
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
-    return process.wait()
+    Args:
+        running: the run.
+        found: what its process said.
+        seconds: that it took.
+    """
+    if found and found["rate"] and not found["error"]:
+        return Outcome(found["rate"], "", found, seconds)
+    if found:
+        error = found["error"] or "it stepped no pool of parallel_pool, or too few batches"
+    elif running.status == -signal.SIGKILL:
+        error = f"no result in {seconds:.0f} s"
+    else:
+        error = f"exit status {running.status}: {running.last_words}"
+    return Outcome(0.0, error, found or {}, seconds)

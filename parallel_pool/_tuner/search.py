@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from parallel_pool._tuner.grid import MAX_SETTINGS, combined
-from parallel_pool._tuner.run import Outcome
 from parallel_pool._tuner.setting import Setting
+from parallel_pool._tuner.turns import Turns
 
 # rounds of the last two, at least if there is time, and at most
 FINAL, MAX_FINAL = 3, 7
@@ -23,32 +22,29 @@ T = (3.08, 1.89, 1.64, 1.53, 1.48, 1.44, 1.41, 1.40, 1.38, 1.37)
 T_OF_MANY = 1.3
 
 
-def is_long(count: int) -> bool:
-    """Returns whether the script as it is also ends a round of so many settings."""
-    return count > 2
-
-
-def most_in(left: float, seconds: float) -> int:
-    """Returns of how many settings the first round may be if a run takes so many seconds.
+def most_in(left: float, start: float, seconds: float) -> int:
+    """Returns of how many settings the first round of a search side by side may be.
 
     Args:
         left: seconds of the whole search.
-        seconds: of a run.
+        start: seconds until one begins to play.
+        seconds: for which one plays in a round.
     """
     most = 0
-    while most < MAX_SETTINGS and _runs_of(most + 1) * seconds <= left:
+    while most < MAX_SETTINGS and _seconds_of(most + 1, start, seconds) <= left:
         most += 1
     return most
 
 
-def _runs_of(count: int) -> int:
-    """Returns the runs of a search, with `MIN_GAIN_ROUNDS` rounds of the fastest setting."""
-    runs = rounds = 0
+def _seconds_of(count: int, start: float, seconds: float) -> float:
+    """Returns how long a search takes with `FINAL` rounds of the fastest setting."""
+    # one that combines others may join
+    starts = count + (2 if count > 1 else 1)
+    turns = 0
     while count > 1:
-        runs += count + (2 if is_long(count) else 1)
-        rounds += 1
+        turns += count + 1
         count //= 2
-    return runs + 2 * max(1, MIN_GAIN_ROUNDS - rounds)
+    return starts * start + (turns + 2 * FINAL) * seconds
 
 
 class Gain(NamedTuple):
@@ -88,25 +84,13 @@ class Search:
         failed: why, by setting.
     """
 
-    def __init__(
-        self,
-        run: Callable[[Setting], Outcome],
-        settings: Sequence[Setting],
-        deadline: float,
-        longest: float = 0.0,
-    ) -> None:
+    def __init__(self, turns: Turns, settings: Sequence[Setting]) -> None:
         """
         Args:
-            run: runs the script with a setting.
-            settings: the script as it is first.
-            deadline: of `time.monotonic`, after which no run begins.
-            longest: seconds that a run takes, as far as that is known.
+            turns: plays rounds.
+            settings: other than the script as it is.
         """
-        self._run, self._base = run, settings[0]
-        self._left = list(settings[1:])
-        self._deadline = deadline
-        # seconds of the longest run
-        self._longest = longest
+        self._turns, self._left = turns, list(settings)
         self.gains: dict[Setting, list[float]] = {}
         self.failed: dict[Setting, str] = {}
 
@@ -124,7 +108,7 @@ class Search:
             rounds += 1
         ranked = self._fastest(1)
         if not ranked:
-            return self._base, Gain(1.0, 1.0, 1.0, 0)
+            return Setting(), Gain(1.0, 1.0, 1.0, 0)
         # the rounds in which many played decided that it is here
         gains = self.gains[ranked[0]][-rounds:] if rounds >= FINAL else self.gains[ranked[0]]
         median = float(np.median(gains))
@@ -144,7 +128,7 @@ class Search:
         """Returns the setting that combines all gains, if it is another one."""
         gains = {setting: float(np.median(found)) for setting, found in self.gains.items()}
         setting = combined(gains)
-        return [] if setting in self.gains or setting == self._base else [setting]
+        return [] if setting in self.gains or setting == Setting() else [setting]
 
     def _fastest(self, count: int) -> list[Setting]:
         """Returns the fastest of those that are left and have played."""
@@ -153,34 +137,12 @@ class Search:
         return played[: max(1, count)]
 
     def _play(self) -> bool:
-        """Plays a round, which the script as it is begins, and ends if it is long; returns whether
-        there was time for all."""
-        if time.monotonic() + 2 * self._longest > self._deadline:
+        """Plays a round; returns whether there was time for all."""
+        found = self._turns.play(self._left)
+        if found is None:
             return False
-        before = self._once(self._base)
-        found: dict[Setting, float] = {}
-        for setting in self._left:
-            rate = self._once(setting)
-            if rate is None:
-                break
-            found[setting] = rate
-        is_whole = len(found) == len(self._left)
-        after = self._once(self._base) if is_long(len(self._left)) else None
-        # What the machine does else may change during a round. A run that failed says nothing of
-        # the speed.
-        known = [rate for rate in (before, after) if rate]
-        for setting, rate in found.items():
-            if rate > 0 and known:
-                self.gains.setdefault(setting, []).append(rate * len(known) / sum(known))
+        for setting, gain in found.gains.items():
+            self.gains.setdefault(setting, []).append(gain)
+        self.failed |= found.failed
         self._left = [setting for setting in self._left if setting not in self.failed]
-        return is_whole
-
-    def _once(self, setting: Setting) -> float | None:
-        """Returns the rate of a run; 0 if it failed, None if there is no time for it."""
-        if time.monotonic() + self._longest > self._deadline:
-            return None
-        outcome = self._run(setting)
-        self._longest = max(self._longest, outcome.seconds)
-        if not outcome.rate:
-            self.failed[setting] = outcome.error
-        return outcome.rate
+        return found.is_whole

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,6 +14,7 @@ from parallel_pool._tuner.pace import Pace
 from parallel_pool._tuner.run import START, Outcome, Script
 from parallel_pool._tuner.search import Gain, Search, most_in
 from parallel_pool._tuner.setting import Setting, numbers_of
+from parallel_pool._tuner.turns import OneByOne, SideBySide
 
 # part of a run's seconds that does not count, as programs begin slowly
 SKIPPED = 0.4
@@ -69,9 +71,10 @@ def tune(
     script, first = measured(path, arguments, seconds, min(START, limit), deadline)
     say(_first_lines(first))
     every = grid.settings(first.facts, numbers_of(arguments))
-    settings = grid.first(every, most_in(deadline - time.monotonic(), first.seconds))
-    count = len(settings) - 1
-    say(f"{count} other setting{'s' * (count != 1)}, and the script as it is:")
+    start = first.seconds - script.seconds
+    most = most_in(deadline - time.monotonic(), start, script.seconds)
+    others = grid.first(every, most)[1:]
+    say(f"{len(others)} other setting{'s' * (len(others) != 1)}, and the script as it is:")
 
     def run(setting: Setting) -> Outcome:
         # one that hangs must not take the time of all
@@ -81,8 +84,9 @@ def tune(
         say(f"  {setting}: {rate}")
         return outcome
 
-    search = Search(run, settings, deadline, first.seconds)
-    setting, gain = search.best()
+    one_by_one = OneByOne(run, deadline, first.seconds)
+    with closing(SideBySide(script, deadline, first.memory, one_by_one, say)) as turns:
+        setting, gain = Search(turns, others).best()
     return Result(setting, gain, first.facts)
 
 

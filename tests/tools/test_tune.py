@@ -25,11 +25,13 @@ from parallel_pool._tracing.record import RECV, SPAN, Record
 from parallel_pool._tracing.record import Setting as Traced
 from parallel_pool._tuner import grid
 from parallel_pool._tuner import run as tuner_run
-from parallel_pool._tuner.pace import pace_of
+from parallel_pool._tuner import running as tuner_running
+from parallel_pool._tuner.pace import pace_of, sliced
 from parallel_pool._tuner.run import Outcome, Script
 from parallel_pool._tuner.search import Gain, Search
 from parallel_pool._tuner.setting import Setting, numbers_of
 from parallel_pool._tuner.tune import FailedScriptError, Result, measured
+from parallel_pool._tuner.turns import OneByOne
 from tests.support.timeouts import TEST_TIMEOUT, has_ended, wait_for
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -184,32 +186,65 @@ def record_of(steps: int, pause_every: int, pause: float) -> Record:
 
 
 def test_pace_without_pauses() -> None:
-    pace = pace_of(record_of(500, 0, 0), 0.1)
+    pace = pace_of(record_of(500, 0, 0))
     assert pace.rate == pytest.approx(4000) and (pace.cycle, pace.cycles) == (0, 0)
 
 
 @pytest.mark.parametrize("steps", [500, 555, 599])
 def test_pace_is_that_of_whole_cycles(steps: int) -> None:
     """100 steps and 0.3 s of learning are 1,000 rows/s, wherever the trace ends."""
-    pace = pace_of(record_of(steps, 100, 0.3), 0.05)
+    pace = pace_of(record_of(steps, 100, 0.3))
     assert pace.rate == pytest.approx(1000) and pace.cycle == pytest.approx(0.4)
     assert pace.cycles == steps // 100 - 1 - (steps % 100 == 0)
 
 
 def test_a_trace_that_is_too_short_for_cycles() -> None:
     """One pause of 0.3 s in 0.6 s may be one of many; in a minute it is none of the learner's."""
-    pace = pace_of(record_of(300, 200, 0.3), 0.0)
+    pace = pace_of(record_of(300, 200, 0.3))
     assert pace.longest == pytest.approx(0.3)
     assert pace.is_part_of_a_cycle(0.6) and not pace.is_part_of_a_cycle(60)
     # a trace that ends in a pause
-    assert pace_of(record_of(100, 100, 0.5), 0.0).is_part_of_a_cycle(0.6)
-    assert not pace_of(record_of(500, 100, 0.3), 0.0).is_part_of_a_cycle(2)
-    assert not pace_of(record_of(500, 0, 0), 0.0).is_part_of_a_cycle(0.5)
+    assert pace_of(record_of(100, 100, 0.5)).is_part_of_a_cycle(0.6)
+    assert not pace_of(record_of(500, 100, 0.3)).is_part_of_a_cycle(2)
+    assert not pace_of(record_of(500, 0, 0)).is_part_of_a_cycle(0.5)
 
 
 def test_pace_of_too_little() -> None:
-    assert pace_of(record_of(0, 0, 0), 0.0).rate == 0
-    assert pace_of(record_of(50, 0, 0), 1.0).rate == 0
+    assert pace_of(record_of(0, 0, 0)).rate == 0
+    assert pace_of(record_of(1, 0, 0)).rate == 0
+
+
+def test_pace_of_slices() -> None:
+    """What runs between them does not count, and a call that they cut lasts as long as in them."""
+    ms = 1_000_000
+    record = record_of(1000, 0, 0)
+    own = sliced(record, [(100 * ms, 200 * ms), (600 * ms, 650 * ms)])
+    assert (own.start, own.end) == (0, 150 * ms)
+    calls = own.tracks[0]
+    assert len(calls) == 150 and calls["start"][100] == 100 * ms
+    assert pace_of(own).rate == pytest.approx(4000)
+    # half of the time without a step
+    paused = sliced(record, [(0, 100 * ms), (1000 * ms, 1100 * ms)])
+    assert paused.end == 200 * ms and len(paused.tracks[0]) == 100
+    cut = sliced(record, [(0, ms // 2), (ms // 2 + 7 * ms, 10 * ms)])
+    assert cut.tracks[0]["end"][:2].tolist() == [ms // 2, 2 * ms] and len(cut.tracks[0]) == 3
+    assert len(sliced(record, [(-5, 0)]).tracks[0]) == 0
+
+
+def test_pace_of_a_learner_in_slices() -> None:
+    """100 steps and 0.3 s of learning, stopped for two thirds of the time."""
+    ms, slices, spans = 1_000_000, [], []
+    record = record_of(600, 100, 0.3)
+    for i in range(0, record.end, 200 * ms):
+        slices.append((3 * i, 3 * i + 200 * ms))
+        part = record.tracks[0][(record.tracks[0]["start"] >= i)]
+        part = part[part["start"] < i + 200 * ms].copy()
+        part["start"] += 2 * i
+        part["end"] += 2 * i
+        spans.append(part)
+    stopped = replace(record, tracks=[np.concatenate(spans), record.tracks[1]], end=3 * record.end)
+    pace = pace_of(sliced(stopped, slices))
+    assert pace.rate == pytest.approx(1000) and pace.cycle == pytest.approx(0.4)
 
 
 # -------------------------------------------------------------------------------------- search --
@@ -230,8 +265,8 @@ class Machine:
 
 def search(rates: Mapping[int | None, float], seconds: float = 60) -> tuple[Search, Machine]:
     machine = Machine({None: 100.0, **rates})
-    settings = [Setting(), *(Setting(num_threads=count) for count in rates)]
-    return Search(machine.run, settings, time.monotonic() + seconds), machine
+    turns = OneByOne(machine.run, time.monotonic() + seconds)
+    return Search(turns, [Setting(num_threads=count) for count in rates]), machine
 
 
 def test_the_fastest_setting_is_found() -> None:
@@ -251,8 +286,8 @@ def test_what_gains_is_combined() -> None:
         rate = 100.0 * 1.2 ** len(setting.changes()) * (0.5 if setting.num_threads == 1 else 1)
         return Outcome(rate, "", {}, 0.0)
 
-    alone = [Setting(), Setting(num_threads=1), Setting(num_threads=2), Setting(math_threads=1)]
-    setting, gain = Search(run, alone, time.monotonic() + 60).best()
+    alone = [Setting(num_threads=1), Setting(num_threads=2), Setting(math_threads=1)]
+    setting, gain = Search(OneByOne(run, time.monotonic() + 60), alone).best()
     assert setting == Setting(num_threads=2, math_threads=1)
     assert gain.median == pytest.approx(1.44)
 
@@ -286,7 +321,7 @@ def test_a_gain_of_which_chance_has_as_much_is_none(monkeypatch: pytest.MonkeyPa
     def run(setting: Setting) -> Outcome:
         return Outcome(next(rates), "", {}, 0.0)
 
-    found = Search(run, [Setting(), Setting(num_threads=1)], time.monotonic() + 60)
+    found = Search(OneByOne(run, time.monotonic() + 60), [Setting(num_threads=1)])
     _, gain = found.best()
     assert gain.rounds == 3 and gain.median == pytest.approx(math.exp(0.3))
     # Student's t, and the standard error
@@ -306,7 +341,7 @@ def test_no_run_begins_after_the_deadline() -> None:
 def test_a_script_that_never_ends_is_measured_and_ended(script: Path) -> None:
     run = Script(script, [], 2.0, 0.05)
     outcome = run.run(Setting(num_threads=1))
-    assert outcome.rate > 0 and outcome.error == ""
+    assert outcome.rate > 0 and outcome.error == "" and outcome.memory > 0
     facts = outcome.facts
     assert (facts["num_envs"], facts["unit"], facts["count"]) == (4, "thread", 1)
     assert facts["place"] == "script.py:6" and facts["advice"] == ""
@@ -350,7 +385,8 @@ def test_a_script_that_hangs_is_killed_with_what_it_has_started(
     def now() -> float:
         return 3.2 if started.exists() and started.read_text() else 0.0
 
-    monkeypatch.setattr(tuner_run, "time", SimpleNamespace(monotonic=now, sleep=time.sleep))
+    for module in (tuner_run, tuner_running):
+        monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=now))
     script.write_text(
         "import subprocess, sys, time\n"
         "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'])\n"

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from parallel_pool._tuner import grid
 from parallel_pool._tuner.run import Outcome, Script
-from parallel_pool._tuner.search import MIN_GAIN_ROUNDS, Search, most_in
+from parallel_pool._tuner.search import FINAL, Search, most_in
 from parallel_pool._tuner.setting import Setting
 from parallel_pool._tuner.tune import measured, tune
+from parallel_pool._tuner.turns import OneByOne, Round
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -27,8 +29,8 @@ def test_a_failed_run_of_the_script_as_it_is_is_no_gain_of_others(failed: int) -
         own.append(0.0 if len(own) % 2 == failed else 100.0)
         return Outcome(own[-1], "" if own[-1] else "planted", {}, 0.0)
 
-    settings = [Setting(), *(Setting(num_threads=count) for count in (1, 2, 3))]
-    found = Search(run, settings, time.monotonic() + 60)
+    settings = [Setting(num_threads=count) for count in (1, 2, 3)]
+    found = Search(OneByOne(run, time.monotonic() + 60), settings)
     _, gain = found.best()
     assert gain.median == pytest.approx(0.9) and gain.high == pytest.approx(0.9)
     assert not gain.is_worth_it
@@ -64,22 +66,39 @@ def test_changes_that_gain_only_together_are_found(monkeypatch: pytest.MonkeyPat
     assert str(found.choice) == "as it is"
 
 
-@pytest.mark.parametrize("count", range(1, grid.MAX_SETTINGS))
+class Costs:
+    """Plays side by side; counts what that takes."""
+
+    START, SECONDS = 2.0, 1.0
+
+    def __init__(self, limit: float) -> None:
+        self.left, self.started = limit, {Setting()}
+        self.rounds: list[Sequence[Setting]] = []
+        # the script as it is
+        self.left -= self.START
+
+    def play(self, settings: Sequence[Setting]) -> Round | None:
+        new = set(settings) - self.started
+        cost = len(new) * self.START + (1 + len(settings)) * self.SECONDS
+        if cost > self.left:
+            return None
+        self.left -= cost
+        self.started |= new
+        self.rounds.append(list(settings))
+        # more gain more
+        return Round({each: 1.0 + (each.num_threads or 0) / 10 for each in settings}, {})
+
+
+@pytest.mark.parametrize("count", range(1, grid.MAX_SETTINGS + 1))
 def test_a_search_takes_the_time_that_is_said(count: int) -> None:
-    runs: list[Setting] = []
-
-    def run(setting: Setting) -> Outcome:
-        runs.append(setting)
-        # none gains anything, so no combination joins
-        return Outcome(100.0 if setting == Setting() else 90.0, "", {}, 0.0)
-
-    settings = [Setting(), *(Setting(num_threads=each + 1) for each in range(count))]
-    best, _ = Search(run, settings, time.monotonic() + 60).best()
-    seconds = next(left for left in range(100) if most_in(left, 1.0) == count)
-    assert runs[:seconds].count(best) >= MIN_GAIN_ROUNDS
-    # it goes on with more rounds of the fastest
-    assert runs[seconds - 2 : seconds] == runs[seconds : seconds + 2] == [Setting(), best]
-    assert set(runs[seconds:]) == {Setting(), best}
+    settings = [Setting(num_threads=each + 1) for each in range(count)]
+    limit = next(i for i in range(200) if most_in(i, Costs.START, Costs.SECONDS) >= count)
+    costs = Costs(limit)
+    best, _ = Search(costs, settings).best()
+    assert best == settings[-1]
+    assert costs.rounds[0] == settings and costs.rounds[-FINAL:] == [[best]] * FINAL
+    # what is left is for another setting that may join, and one that can't
+    assert costs.left <= Costs.START + Costs.SECONDS
 
 
 # hangs if the file is there
@@ -133,5 +152,5 @@ def test_no_round_begins_for_which_the_first_run_was_too_long() -> None:
         ran.append(setting)
         return Outcome(1.0, "", {}, 5.0)
 
-    found = Search(run, [Setting(), Setting(num_threads=1)], time.monotonic() + 8, 5.0)
+    found = Search(OneByOne(run, time.monotonic() + 8, 5.0), [Setting(num_threads=1)])
     assert found.best()[1].rounds == 0 and not ran

@@ -1,0 +1,334 @@
+"""`python -m parallel_pool tune`: settings that play side by side, and those that can't."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from parallel_pool._tuner import turns
+from parallel_pool._tuner.guard import Guard
+from parallel_pool._tuner.run import Outcome, Script
+from parallel_pool._tuner.running import EndedError, Running
+from parallel_pool._tuner.setting import Setting
+from parallel_pool._tuner.turns import OneByOne, Round, SideBySide
+from tests.support.timeouts import TEST_TIMEOUT, has_ended, wait_for
+
+ROOT = Path(__file__).resolve().parents[2]
+BASE, ONE, TWO = Setting(), Setting(math_threads=1), Setting(math_threads=2)
+
+# steps for ever, once a second script of its lines has run
+STEPS = """
+import os, sys
+import numpy as np
+import parallel_pool
+{before}
+envs = parallel_pool.make_vec("CartPole-v1", 4, backend={backend!r})
+envs.reset(seed=0)
+open(sys.argv[1] + str(os.getpid()), "w").close()
+while True:
+    envs.step(np.zeros(4, int))
+"""
+
+
+class Tuned:
+    """A script, and what is said of it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path, self.mark = folder / "script.py", folder / "ran-"
+        self.said: list[str] = []
+        self.alone: list[Setting] = []
+
+    def write(self, before: str = "", backend: str = "native") -> Script:
+        self.path.write_text(STEPS.format(before=before, backend=backend))
+        return Script(self.path, [str(self.mark)], 0.5, 0.0)
+
+    def turns(self, script: Script, seconds: float = TEST_TIMEOUT) -> SideBySide:
+        def run(setting: Setting) -> Outcome:
+            self.alone.append(setting)
+            return script.run(setting)
+
+        deadline = time.monotonic() + seconds
+        one_by_one = OneByOne(run, deadline)
+        return SideBySide(script, deadline, 1, one_by_one, self.said.append)
+
+    def pids(self) -> list[int]:
+        """Returns the processes that have stepped."""
+        found = self.mark.parent.glob(f"{self.mark.name}*")
+        return [int(path.name.removeprefix(self.mark.name)) for path in found]
+
+
+@pytest.fixture
+def tuned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Tuned:
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    return Tuned(tmp_path)
+
+
+def state(pid: int) -> str:
+    """Returns what a process does: "T" if it is stopped."""
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+
+
+def group(pid: int) -> list[int]:
+    """Returns the processes of a group."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            if int(path.read_text().rpartition(")")[2].split()[2]) == pid:
+                found.append(int(path.parent.name))
+        except OSError:
+            pass
+    return found
+
+
+# ---------------------------------------------------------------------------------- one by one --
+
+
+def test_one_by_one_compares_with_the_script_before_and_after() -> None:
+    rates = iter([100.0, 150.0, 0.0, 120.0, 200.0])
+    ran = []
+
+    def run(setting: Setting) -> Outcome:
+        ran.append(setting)
+        rate = next(rates)
+        return Outcome(rate, "" if rate else "planted", {}, 0.0)
+
+    three = [Setting(num_threads=count) for count in (1, 2, 3)]
+    found = OneByOne(run, time.monotonic() + 60).play(three)
+    assert found == Round({three[0]: 1.0, three[2]: 0.8}, {three[1]: "planted"})
+    assert ran == [BASE, *three, BASE]
+
+
+# -------------------------------------------------------------------------------- side by side --
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("backend", ["native", "process"])
+def test_all_but_one_are_stopped(
+    tuned: Tuned, monkeypatch: pytest.MonkeyPatch, backend: str
+) -> None:
+    """With their worker processes."""
+    seen: list[int] = []
+
+    def sleep(seconds: float) -> None:
+        time.sleep(seconds)
+        groups = [set(map(state, group(pid))) for pid in tuned.pids() if not has_ended(pid)]
+        seen.append(sum("T" not in states for states in groups))
+        assert sum(states == {"T"} for states in groups) == len(groups) - 1
+
+    script = tuned.write(backend=backend)
+    with closing(tuned.turns(script)) as own:
+        now = SimpleNamespace(monotonic=time.monotonic, monotonic_ns=time.monotonic_ns, sleep=sleep)
+        monkeypatch.setattr(turns, "time", now)
+        first = own.play([ONE, TWO])
+        again = own.play([ONE])
+    assert first is not None and first.is_whole and not first.failed
+    assert first.gains.keys() == {ONE, TWO} and all(0.2 < it < 5 for it in first.gains.values())
+    assert again is not None and again.gains.keys() == {ONE}
+    # 0.5 s of each are three turns
+    assert seen == [1] * 15 and not tuned.alone
+    # each started once
+    assert len(tuned.pids()) == 3
+    wait_for(lambda: all(map(has_ended, tuned.pids())))
+
+
+@pytest.mark.slow
+def test_what_takes_a_port_plays_one_by_one(tuned: Tuned) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    script = tuned.write(f"import socket\nheld = socket.create_server(('127.0.0.1', {port}))")
+    with closing(tuned.turns(script)) as own:
+        found = own.play([ONE])
+        assert own.play([ONE]) is not None
+    assert found is not None and found.gains.keys() == {ONE} and not found.failed
+    assert tuned.said == ["  the script does not run beside itself: one by one from here on"]
+    # once to know that it can, and twice beside the script as it is
+    assert tuned.alone == [ONE, BASE, ONE, BASE, ONE]
+
+
+@pytest.mark.slow
+def test_what_fails_alone_too_leaves_the_others_side_by_side(tuned: Tuned) -> None:
+    script = tuned.write("assert os.environ.get('OMP_NUM_THREADS') != '2', 'planted'")
+    with closing(tuned.turns(script)) as own:
+        found = own.play([ONE, TWO])
+    assert found is not None and found.gains.keys() == {ONE}
+    assert found.failed == {TWO: "AssertionError: planted"}
+    assert tuned.alone == [TWO]
+
+
+@pytest.mark.slow
+def test_what_ends_by_itself_plays_one_by_one(tuned: Tuned) -> None:
+    script = tuned.write()
+    text = tuned.path.read_text()
+    tuned.path.write_text(text.replace("while True:", "for _ in range(100):"))
+    with closing(tuned.turns(script)) as own:
+        found = own.play([ONE])
+    assert found is not None and found.gains.keys() == {ONE}
+    assert tuned.alone == [BASE, ONE]
+
+
+@pytest.mark.slow
+def test_a_pool_that_keeps_its_workers_fails_beside_others(tuned: Tuned) -> None:
+    script = tuned.write()
+    text = tuned.path.read_text()
+    make = (
+        "import gymnasium\n"
+        "make = [lambda: gymnasium.make('CartPole-v1')] * 4\n"
+        "envs = parallel_pool.PoolVectorEnv(make, episode_seeds=True, prepare_resets=True)\n"
+    )
+    lines = [make if line.startswith("envs = ") else f"{line}\n" for line in text.splitlines()]
+    tuned.path.write_text("".join(lines))
+    with closing(tuned.turns(script)) as own:
+        found = own.play([Setting(num_workers=1)])
+    assert found == Round({}, {Setting(num_workers=1): "the pool keeps 4 workers"})
+    assert not tuned.alone
+
+
+def test_without_memory_for_two_they_play_one_by_one(
+    tuned: Tuned, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(turns, "usable_memory", lambda: 1000)
+    one_by_one = OneByOne(lambda setting: Outcome(100.0, "", {}, 0.0), time.monotonic() + 60)
+    own = SideBySide(tuned.write(), time.monotonic() + 60, 251, one_by_one, tuned.said.append)
+    assert own.play([ONE]) == Round({ONE: 1.0}, {})
+    unknown = SideBySide(tuned.write(), time.monotonic() + 60, 0, one_by_one, tuned.said.append)
+    assert unknown.play([ONE]) == Round({ONE: 1.0}, {})
+
+
+@pytest.mark.slow
+def test_no_round_begins_for_which_there_is_no_time(tuned: Tuned) -> None:
+    script = tuned.write()
+    script.seconds = TEST_TIMEOUT
+    with closing(tuned.turns(script)) as own:
+        assert own.play([ONE]) is None
+        assert len(tuned.pids()) <= 1
+
+
+# ------------------------------------------------------------------------------------- running --
+
+
+@pytest.fixture
+def running(tuned: Tuned) -> Iterator[Callable[..., Running]]:
+    started = []
+
+    def start(*lines: str) -> Running:
+        tuned.write(*lines)
+        started.append(Running(tuned.path, [str(tuned.mark)], BASE))
+        return started[-1]
+
+    yield start
+    for each in started:
+        each.close()
+        # twice does nothing
+        each.close()
+
+
+@pytest.mark.slow
+def test_memory_is_that_of_all_its_processes(running: Callable[..., Running]) -> None:
+    deadline = time.monotonic() + TEST_TIMEOUT
+    alone = running()
+    alone.warm_up(0.0, deadline)
+    more = running(
+        "import subprocess\n"
+        'text = \'x = bytearray(b"x" * (200 << 20)); print(1, flush=True); import time;'
+        " time.sleep(600)'\n"
+        "other = subprocess.Popen([sys.executable, '-c', text], stdout=subprocess.PIPE)\n"
+        "other.stdout.readline()\n"
+    )
+    more.warm_up(0.0, deadline)
+    assert more.memory() - alone.memory() > 150 << 20
+
+
+@pytest.mark.slow
+def test_only_slices_count(running: Callable[..., Running]) -> None:
+    own = running()
+    deadline = time.monotonic() + TEST_TIMEOUT
+    own.warm_up(0.0, deadline)
+    own.begin(deadline)
+    slices = []
+    for _ in range(4):
+        start = time.monotonic_ns()
+        own.let(0.1)
+        slices.append((start, time.monotonic_ns()))
+        # runs on, which is not to count
+        own.let(0.1)
+    found = own.end(slices, deadline)
+    assert found["rate"] > 0 and not found["error"]
+    # nothing has run in slices before it began
+    own.begin(deadline)
+    own.let(0.05)
+    assert own.end(slices, deadline)["rate"] == 0
+
+
+@pytest.mark.slow
+def test_a_process_that_answers_nothing_has_ended(running: Callable[..., Running]) -> None:
+    own = running()
+    own.warm_up(0.0, time.monotonic() + TEST_TIMEOUT)
+    own.stop()
+    with pytest.raises(EndedError):
+        own.begin(time.monotonic() + 0.1)
+    own.close()
+    assert own.status == -signal.SIGKILL
+
+
+# --------------------------------------------------------------------------------------- guard --
+
+
+def test_the_guard_kills_groups_that_are_left() -> None:
+    sleeps = [sys.executable, "-c", "import time; time.sleep(600)"]
+    with (
+        subprocess.Popen(sleeps, start_new_session=True) as kept,
+        subprocess.Popen(sleeps, start_new_session=True) as ended,
+    ):
+        guard = Guard()
+        guard.add(kept.pid)
+        guard.add(ended.pid)
+        os.kill(ended.pid, signal.SIGSTOP)
+        guard.remove(kept.pid)
+        guard.close()
+        assert ended.wait(TEST_TIMEOUT) == -signal.SIGKILL
+        assert kept.poll() is None
+        kept.kill()
+
+
+TUNES = """
+import sys, time
+from pathlib import Path
+from parallel_pool._tuner.run import Script
+from parallel_pool._tuner.setting import Setting
+from parallel_pool._tuner.turns import OneByOne, SideBySide
+script = Script(Path(sys.argv[1]), [sys.argv[2]], 600.0, 0.0)
+deadline = time.monotonic() + 10_000
+turns = SideBySide(script, deadline, 1, OneByOne(script.run, deadline), print)
+turns.play([Setting(math_threads=1)])
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_stopped_scripts_end_with_the_tuner(tuned: Tuned, number: int) -> None:
+    tuned.write()
+    command = [sys.executable, "-c", TUNES, str(tuned.path), str(tuned.mark)]
+    streams: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    with subprocess.Popen(command, **streams) as process:
+        wait_for(lambda: len(tuned.pids()) == 2)
+        wait_for(lambda: "T" in map(state, tuned.pids()))
+        process.send_signal(number)
+        process.wait(TEST_TIMEOUT)
+    try:
+        wait_for(lambda: all(map(has_ended, tuned.pids())))
+    except AssertionError:
+        for pid in tuned.pids():
+            os.killpg(pid, signal.SIGKILL)
+        raise
