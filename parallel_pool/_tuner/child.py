@@ -35,7 +35,7 @@ from parallel_pool._tracing import opened, profile
 from parallel_pool._tracing.record import Record
 from parallel_pool._tracing.report import Report
 from parallel_pool._tracing.trace import begin_shared
-from parallel_pool._tuner.pace import Pace, pace_of, sliced
+from parallel_pool._tuner.pace import Pace, pace_in, pace_of
 from parallel_pool.errors import StateError
 
 if TYPE_CHECKING:
@@ -194,10 +194,10 @@ class Watch:
 def _pace(record: Record, began: int | None, slices: Sequence[Sequence[int]]) -> Pace:
     """Returns the pace in the slices, or since it began; that of all if there is no other."""
     if slices:
-        return pace_of(sliced(record, slices))
+        return pace_in(record, slices)
     if began is None:
         return pace_of(record)
-    pace = pace_of(sliced(record, [(began, record.end)]))
+    pace = pace_in(record, [(began, record.end)])
     # a script that ends early has only its beginning
     return pace if pace.rate else pace_of(record)._replace(longest=pace.longest)
 

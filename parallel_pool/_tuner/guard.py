@@ -1,18 +1,17 @@
 """Guard: ends scripts whose tuner was killed while they were stopped, as they can't do that.
 
-`python guard.py` reads numbers of process groups, one a line, and kills those groups once its input
-ends; "-" before a number says that the group has ended. It imports nothing of this package, so it
-starts at once.
+`python -m parallel_pool._tuner.guard` reads numbers of sessions, one a line, and kills their
+processes once its input ends; "-" before a number says that the session has ended.
 """
 
 from __future__ import annotations
 
 import contextlib
-import os
-import signal
 import subprocess
 import sys
 from typing import TextIO
+
+from parallel_pool._tuner import session
 
 
 class Guard:
@@ -20,42 +19,49 @@ class Guard:
 
     def __init__(self) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-I", "-S", __file__],
+            [sys.executable, "-m", "parallel_pool._tuner.guard"],
             stdin=subprocess.PIPE,
             text=True,
-            bufsize=1,
             # signals for the group of the command are not for the guard
             start_new_session=True,
         )
 
-    def add(self, group: int) -> None:
-        """Guards a group of processes."""
-        self._say(group)
+    @property
+    def is_alive(self) -> bool:
+        """Whether it would do what it is for."""
+        return self._process.poll() is None
 
-    def remove(self, group: int) -> None:
-        """Forgets a group, which has ended: its number may become another's."""
-        self._say(-group)
+    def add(self, number: int) -> None:
+        """Guards a session."""
+        self._say(number)
+
+    def remove(self, number: int) -> None:
+        """Forgets a session, which has ended: its number may become another's."""
+        self._say(-number)
 
     def close(self) -> None:
-        """Ends the guard, and all groups that it guards."""
-        self._process.__exit__(None, None, None)
+        """Ends the guard, and all sessions that it guards."""
+        # it may have been killed
+        with contextlib.suppress(BrokenPipeError):
+            self._process.__exit__(None, None, None)
 
     def _say(self, number: int) -> None:
         assert self._process.stdin is not None
-        self._process.stdin.write(f"{number}\n")
+        with contextlib.suppress(BrokenPipeError):
+            self._process.stdin.write(f"{number}\n")
+            self._process.stdin.flush()
 
 
 def watch(lines: TextIO) -> None:
-    """Reads numbers until the end, and kills the groups that are left."""
-    groups: set[int] = set()
+    """Reads numbers until the end, and kills the sessions that are left."""
+    left: set[int] = set()
     for number in map(int, lines):
         if number > 0:
-            groups.add(number)
+            left.add(number)
         else:
-            groups.discard(-number)
-    for group in groups:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(group, signal.SIGKILL)
+            left.discard(-number)
+    for number in left:
+        session.kill(number)
 
 
 if __name__ == "__main__":

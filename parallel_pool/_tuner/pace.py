@@ -82,6 +82,19 @@ def pauses(calls: Array) -> Array:
     return found
 
 
+def pace_in(record: Record, slices: Sequence[Sequence[int]]) -> Pace:
+    """Returns the pace in slices of the time; arguments as for `sliced`.
+
+    Where they have no whole cycles it is that of all their time, pauses at their edges included.
+    """
+    own = sliced(record, slices)
+    pace = pace_of(own)
+    if pace.cycles or own.end == 0:
+        return pace
+    calls = own.of_kinds(RECEIVES, (RECEIVER,))
+    return pace._replace(rate=float(calls["count"].sum() / (own.end / 1e9)))
+
+
 def sliced(record: Record, slices: Sequence[Sequence[int]]) -> Record:
     """Returns what the caller has received in slices of the time, as if they followed each other.
 
@@ -89,7 +102,8 @@ def sliced(record: Record, slices: Sequence[Sequence[int]]) -> Record:
         record: of a trace.
         slices: beginnings and ends in nanoseconds of the monotonic clock, in their order.
     """
-    starts, ends = np.array(slices, np.int64).reshape(-1, 2).T
+    # a trace may have ended, as it has room for so many steps only
+    starts, ends = np.minimum(np.array(slices, np.int64).reshape(-1, 2), record.end).T
     before = np.cumsum(ends - starts) - (ends - starts)
 
     def without_stops(times: Array) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import signal
 import time
 from collections.abc import Mapping, Sequence
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from parallel_pool._tuner.running import EndedError, Running
-from parallel_pool._tuner.setting import Setting
+from parallel_pool._tuner.setting import Setting, numbers_of
 
 # seconds that a script may take to step its first batch
 START = 60.0
@@ -41,6 +42,7 @@ class Script:
         path, arguments: as on a command line.
         seconds: measured in a run.
         skipped: seconds before, which do not count.
+        has_cycles: whether a learner pauses the steps.
     """
 
     def __init__(
@@ -48,6 +50,13 @@ class Script:
     ) -> None:
         self.path, self.arguments = path, list(arguments)
         self.seconds, self.skipped = seconds, skipped
+        self.has_cycles = False
+
+    def seconds_of(self, setting: Setting) -> float:
+        """Returns for how many seconds a setting is measured: longer if its cycles are longer."""
+        now = numbers_of(self.arguments)
+        times = math.prod(value / now[name] for name, value in setting.numbers)
+        return self.seconds * (max(1.0, times) if self.has_cycles else 1.0)
 
     def start(self, setting: Setting, *, asks: bool = False) -> Running:
         """Starts it with a setting; `asks`: as for `Running`."""
@@ -61,30 +70,24 @@ class Script:
             asks: whether to ask for the trace's advice.
             limit: seconds beside those that are measured; then the process is killed.
         """
-        began = time.monotonic()
-        deadline = began + limit + self.skipped + self.seconds
+        began, seconds = time.monotonic(), self.seconds_of(setting)
+        deadline = began + limit + self.skipped + seconds
         memory = 0
         with contextlib.closing(self.start(setting, asks=asks)) as running:
             found: dict[str, Any] | None
             try:
                 running.warm_up(self.skipped, deadline)
                 running.begin(deadline)
-                running.let(self.seconds)
-                memory = running.memory()
+                running.let(seconds)
+                memory = running.look()
                 found = running.end((), deadline)
             except EndedError as error:
                 found = error.facts
-        return outcome(running, found, time.monotonic() - began)._replace(memory=memory)
+        return _outcome(running, found, time.monotonic() - began)._replace(memory=memory)
 
 
-def outcome(running: Running, found: Mapping[str, Any] | None, seconds: float) -> Outcome:
-    """Returns what a run has found that is closed.
-
-    Args:
-        running: the run.
-        found: what its process said.
-        seconds: that it took.
-    """
+def _outcome(running: Running, found: Mapping[str, Any] | None, seconds: float) -> Outcome:
+    """Returns what a run has found that took so many seconds."""
     if found and found["rate"] and not found["error"]:
         return Outcome(found["rate"], "", found, seconds)
     if found:

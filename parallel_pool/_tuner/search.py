@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +12,8 @@ from parallel_pool._tuner.grid import MAX_SETTINGS, combined
 from parallel_pool._tuner.setting import Setting
 from parallel_pool._tuner.turns import Turns
 
-# rounds of the last two, at least if there is time, and at most
+# Rounds of the last two, at least if there is time, and at most. They begin anew, and again after
+# `FINAL`: processes of one setting differ, too.
 FINAL, MAX_FINAL = 3, 7
 # A gain below this, or of fewer rounds, is none.
 MIN_GAIN, MIN_GAIN_ROUNDS = 1.03, 2
@@ -20,31 +21,34 @@ MIN_GAIN, MIN_GAIN_ROUNDS = 1.03, 2
 # that of the normal distribution.
 T = (3.08, 1.89, 1.64, 1.53, 1.48, 1.44, 1.41, 1.40, 1.38, 1.37)
 T_OF_MANY = 1.3
+# the standard error of a median, beside that of a mean
+MEDIAN = math.sqrt(math.pi / 2)
 
 
-def most_in(left: float, start: float, seconds: float) -> int:
-    """Returns of how many settings the first round of a search side by side may be.
+def most_in(left: float, start: float, seconds: float, final: int) -> int:
+    """Returns of how many settings the first round may be.
 
     Args:
         left: seconds of the whole search.
-        start: seconds until one begins to play.
-        seconds: for which one plays in a round.
+        start: seconds that each needs once, and again where rounds begin anew.
+        seconds: that one takes in a round.
+        final: rounds in which the fastest is to play alone.
     """
     most = 0
-    while most < MAX_SETTINGS and _seconds_of(most + 1, start, seconds) <= left:
+    while most < MAX_SETTINGS and _seconds_of(most + 1, start, seconds, final) <= left:
         most += 1
     return most
 
 
-def _seconds_of(count: int, start: float, seconds: float) -> float:
-    """Returns how long a search takes with `FINAL` rounds of the fastest setting."""
-    # one that combines others may join
-    starts = count + (2 if count > 1 else 1)
-    turns = 0
+def _seconds_of(count: int, start: float, seconds: float, final: int) -> float:
+    """Returns how long a search takes that begins with so many settings; see `most_in`."""
+    # of the script as it is, too; one that combines others may join, and final rounds begin anew
+    starts = 1 + count + (1 + 2 if count > 1 else 0)
+    turns = rounds = 0
     while count > 1:
-        turns += count + 1
+        turns, rounds = turns + count + 2, rounds + 1
         count //= 2
-    return starts * start + (turns + 2 * FINAL) * seconds
+    return starts * start + (turns + 2 * max(final, MIN_GAIN_ROUNDS - rounds)) * seconds
 
 
 class Gain(NamedTuple):
@@ -100,19 +104,32 @@ class Search:
         while len(self._left) > 1 and self._play():
             self._left = self._fastest(len(self._left) // 2) + self._combined() * is_first
             is_first = False
-        if len(self._left) > 1:
-            # there was no time for another round
-            self._left = self._fastest(1)
-        rounds = 0
-        while self._left and rounds < MAX_FINAL and self._play():
-            rounds += 1
-        ranked = self._fastest(1)
-        if not ranked:
-            return Setting(), Gain(1.0, 1.0, 1.0, 0)
+        # if there is only one, it has not played yet
+        candidates = self._ranked(self._left) or self._left[:1]
+        candidates += [each for each in self._ranked(self.gains) if each not in candidates]
+        for setting in candidates:
+            rounds = self._final_rounds(setting)
+            if setting in self.gains and setting not in self.failed:
+                return setting, self._gain(setting, rounds)
+        return Setting(), Gain(1.0, 1.0, 1.0, 0)
+
+    def _final_rounds(self, setting: Setting) -> int:
+        """Plays one setting alone against the script as it is; returns its rounds."""
+        before = len(self.gains.get(setting, ()))
+        self._left = [setting]
+        for i in range(MAX_FINAL):
+            if i % FINAL == 0 and i < MAX_FINAL - 1:
+                self._turns.renew()
+            if not self._play() or setting in self.failed:
+                break
+        return len(self.gains.get(setting, ())) - before
+
+    def _gain(self, setting: Setting, rounds: int) -> Gain:
+        """Returns the gain of a setting that has played so many final rounds."""
         # the rounds in which many played decided that it is here
-        gains = self.gains[ranked[0]][-rounds:] if rounds >= FINAL else self.gains[ranked[0]]
+        gains = self.gains[setting][-rounds:] if rounds >= FINAL else self.gains[setting]
         median = float(np.median(gains))
-        return ranked[0], Gain(median, min(gains), max(gains), len(gains), self._noise(len(gains)))
+        return Gain(median, min(gains), max(gains), len(gains), self._noise(len(gains)))
 
     def _noise(self, rounds: int) -> float:
         """Returns the `noise` of a gain of so many rounds, from how all gains scatter."""
@@ -122,7 +139,7 @@ class Search:
             return math.inf
         variance = sum(float(np.square(each - each.mean()).sum()) for each in logs) / degrees
         t = T[degrees - 1] if degrees <= len(T) else T_OF_MANY
-        return math.exp(t * math.sqrt(variance / rounds))
+        return math.exp(t * MEDIAN * math.sqrt(variance / rounds))
 
     def _combined(self) -> list[Setting]:
         """Returns the setting that combines all gains, if it is another one."""
@@ -132,9 +149,12 @@ class Search:
 
     def _fastest(self, count: int) -> list[Setting]:
         """Returns the fastest of those that are left and have played."""
-        played = [setting for setting in self._left if setting in self.gains]
-        played.sort(key=lambda setting: -float(np.median(self.gains[setting])))
-        return played[: max(1, count)]
+        return self._ranked(self._left)[: max(1, count)]
+
+    def _ranked(self, settings: Iterable[Setting]) -> list[Setting]:
+        """Returns those of some settings that have played and not failed, the fastest first."""
+        played = [each for each in settings if each in self.gains and each not in self.failed]
+        return sorted(played, key=lambda setting: -float(np.median(self.gains[setting])))
 
     def _play(self) -> bool:
         """Plays a round; returns whether there was time for all."""

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from parallel_pool._tuner import grid
 from parallel_pool._tuner.pace import Pace
 from parallel_pool._tuner.run import START, Outcome, Script
-from parallel_pool._tuner.search import Gain, Search, most_in
+from parallel_pool._tuner.search import FINAL, Gain, Search, most_in
 from parallel_pool._tuner.setting import Setting, numbers_of
 from parallel_pool._tuner.turns import OneByOne, SideBySide
 
@@ -71,10 +71,6 @@ def tune(
     script, first = measured(path, arguments, seconds, min(START, limit), deadline)
     say(_first_lines(first))
     every = grid.settings(first.facts, numbers_of(arguments))
-    start = first.seconds - script.seconds
-    most = most_in(deadline - time.monotonic(), start, script.seconds)
-    others = grid.first(every, most)[1:]
-    say(f"{len(others)} other setting{'s' * (len(others) != 1)}, and the script as it is:")
 
     def run(setting: Setting) -> Outcome:
         # one that hangs must not take the time of all
@@ -86,6 +82,11 @@ def tune(
 
     one_by_one = OneByOne(run, deadline, first.seconds)
     with closing(SideBySide(script, deadline, first.memory, one_by_one, say)) as turns:
+        # seconds until one begins to play, which all do once, or in each round
+        start = first.seconds - script.seconds
+        own = (start, script.seconds, FINAL) if turns.is_possible else (0.0, first.seconds, 1)
+        others = grid.first(every, most_in(deadline - time.monotonic(), *own))[1:]
+        say(f"{len(others)} other setting{'s' * (len(others) != 1)}, and the script as it is:")
         setting, gain = Search(turns, others).best()
     return Result(setting, gain, first.facts)
 
@@ -125,7 +126,7 @@ def measured(
         raise FailedScriptError(first.error)
     cycle, ran = _pace(first).cycle, script.seconds
     if cycle:
-        script.seconds = max(seconds, CYCLES * cycle)
+        script.seconds, script.has_cycles = max(seconds, CYCLES * cycle), True
     return script, first._replace(seconds=first.seconds + script.seconds - ran)
 
 

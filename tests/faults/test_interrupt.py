@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -18,34 +17,7 @@ from parallel_pool._engine.pool import Pool
 from parallel_pool._engine.rollouts import RolloutMemory, rolling
 from parallel_pool.errors import StateError
 from parallel_pool.testing import inspect
-
-
-class Interrupter:
-    """Raises KeyboardInterrupt at the n-th place where Python would check for signals."""
-
-    def __init__(self, place: int) -> None:
-        self.left = place
-
-    def __call__(self, frame: FrameType, event: str, argument: object) -> None:
-        # Python checks for signals at the start of a function and after a call of C
-        if event not in ("call", "c_return"):
-            return
-        # the call of sys.setprofile that removes this profiler
-        if argument is sys.setprofile:
-            return
-        # no Ctrl-C arrives there
-        if signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, ()):
-            return
-        self.left -= 1
-        if self.left == 0:
-            raise KeyboardInterrupt
-
-    def run(self, function: Any, *arguments: Any) -> Any:
-        sys.setprofile(self)
-        try:
-            return function(*arguments)
-        finally:
-            sys.setprofile(None)
+from tests.support.interrupts import Interrupter
 
 
 @pytest.mark.quick(1)
@@ -197,6 +169,7 @@ from parallel_pool._engine.pool import Pool
 from parallel_pool._engine.rollouts import RolloutMemory, rolling
 from parallel_pool.errors import StateError
 from parallel_pool.testing import inspect
+from tests.support.interrupts import Interrupter
 pool = Pool("test/Fault-v0", {envs}, batch_size={batch}, num_threads=2, options=dict(sleep_ms=5000))
 names = [column.name for column in pool.columns]
 pool.send_reset()

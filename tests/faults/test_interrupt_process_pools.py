@@ -23,7 +23,7 @@ from parallel_pool._workers.run import step_waits
 from parallel_pool._workers.run.local_lane import LocalLane
 from parallel_pool.compat.gymnasium import ProcessVectorEnv
 from parallel_pool.errors import EnvError, SlowWorkerWarning, StateError
-from tests.faults.test_interrupt import Interrupter
+from tests.support.interrupts import Interrupter
 from tests.support.same import assert_same
 
 pytestmark = [

@@ -13,7 +13,7 @@ from gymnasium.error import NoAsyncCallError
 from gymnasium.wrappers import ClipReward, RecordEpisodeStatistics
 
 import parallel_pool
-from tests.faults.test_interrupt import Interrupter
+from tests.support.interrupts import Interrupter
 from tests.support.same import assert_same
 
 

@@ -44,9 +44,9 @@ from tests.faults.failing_envs import (
     sleep_for_ever,
     until_stepping,
 )
-from tests.faults.test_interrupt import Interrupter
 from tests.faults.test_threads import Thread
 from tests.support.forked import in_child
+from tests.support.interrupts import Interrupter
 from tests.support.timeouts import TEST_TIMEOUT, has_ended, wait_for
 from tests.support.worker_processes import methods
 from tests.support.workers_targets import crash

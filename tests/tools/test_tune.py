@@ -26,7 +26,7 @@ from parallel_pool._tracing.record import Setting as Traced
 from parallel_pool._tuner import grid
 from parallel_pool._tuner import run as tuner_run
 from parallel_pool._tuner import running as tuner_running
-from parallel_pool._tuner.pace import pace_of, sliced
+from parallel_pool._tuner.pace import pace_in, pace_of, sliced
 from parallel_pool._tuner.run import Outcome, Script
 from parallel_pool._tuner.search import Gain, Search
 from parallel_pool._tuner.setting import Setting, numbers_of
@@ -224,8 +224,11 @@ def test_pace_of_slices() -> None:
     assert len(calls) == 150 and calls["start"][100] == 100 * ms
     assert pace_of(own).rate == pytest.approx(4000)
     # half of the time without a step
-    paused = sliced(record, [(0, 100 * ms), (1000 * ms, 1100 * ms)])
+    paused = sliced(replace(record, end=2000 * ms), [(0, 100 * ms), (1000 * ms, 1100 * ms)])
     assert paused.end == 200 * ms and len(paused.tracks[0]) == 100
+    assert pace_in(replace(record, end=2000 * ms), [(900 * ms, 1100 * ms)]).rate == 2000
+    # a trace that was full after the first second
+    assert pace_in(record, [(900 * ms, 1100 * ms), (1200 * ms, 1300 * ms)]).rate == 4000
     cut = sliced(record, [(0, ms // 2), (ms // 2 + 7 * ms, 10 * ms)])
     assert cut.tracks[0]["end"][:2].tolist() == [ms // 2, 2 * ms] and len(cut.tracks[0]) == 3
     assert len(sliced(record, [(-5, 0)]).tracks[0]) == 0
@@ -325,7 +328,9 @@ def test_a_gain_of_which_chance_has_as_much_is_none(monkeypatch: pytest.MonkeyPa
     _, gain = found.best()
     assert gain.rounds == 3 and gain.median == pytest.approx(math.exp(0.3))
     # Student's t, and the standard error
-    assert gain.noise == pytest.approx(math.exp(1.89 * 0.1 / 3**0.5)) and gain.is_worth_it
+    of_a_median = (math.pi / 2) ** 0.5
+    assert gain.noise == pytest.approx(math.exp(1.89 * 0.1 * of_a_median / 3**0.5))
+    assert gain.is_worth_it
     assert not gain._replace(median=1.11).is_worth_it
 
 
@@ -407,7 +412,7 @@ def test_the_command(script: Path, capfd: pytest.CaptureFixture[str]) -> None:
     shown = capfd.readouterr().out
     assert shown.startswith("8 x CartPole-v1, 1 thread: ")
     assert "trace: " in shown
-    assert "and the script as it is:" in shown
+    assert "and the script as it is:" in shown and "one by one" not in shown
     # what it finds depends on the machine
     last = ("Change this, for", "The script is best as it is", "There was time", "No other setting")
     assert any(f"\n{each}" in shown for each in last)
@@ -503,6 +508,15 @@ def test_a_signal_while_the_process_starts_ends_it(
     with ended_by_sigterm(), pytest.raises(error):
         Script(script, [], 30.0, 0.0).run(Setting())
     assert started[0].returncode == -signal.SIGKILL
+
+
+def test_longer_cycles_are_measured_for_longer() -> None:
+    script = Script(Path("script.py"), ["{num_envs:16}", "{batch_size:8}"], 3.0, 0.0)
+    more = Setting(numbers=(("num_envs", 64), ("batch_size", 4)))
+    assert script.seconds_of(more) == 3.0
+    script.has_cycles = True
+    assert script.seconds_of(more) == 6.0 and script.seconds_of(Setting(num_threads=2)) == 3.0
+    assert script.seconds_of(Setting(numbers=(("num_envs", 8),))) == 3.0
 
 
 def test_settings_are_values() -> None:

@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -20,6 +19,7 @@ from parallel_pool._tuner import turns
 from parallel_pool._tuner.guard import Guard
 from parallel_pool._tuner.run import Outcome, Script
 from parallel_pool._tuner.running import EndedError, Running
+from parallel_pool._tuner.session import kill, members
 from parallel_pool._tuner.setting import Setting
 from parallel_pool._tuner.turns import OneByOne, Round, SideBySide
 from tests.support.timeouts import TEST_TIMEOUT, has_ended, wait_for
@@ -75,20 +75,16 @@ def tuned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Tuned:
 
 
 def state(pid: int) -> str:
-    """Returns what a process does: "T" if it is stopped."""
-    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    """Returns what a process does: "T" if it is stopped, "" if it has ended."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return ""
 
 
-def group(pid: int) -> list[int]:
-    """Returns the processes of a group."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            if int(path.read_text().rpartition(")")[2].split()[2]) == pid:
-                found.append(int(path.parent.name))
-        except OSError:
-            pass
-    return found
+def states(pid: int) -> set[str]:
+    """Returns what the processes of a session do."""
+    return {state(member.pid) for member in members(pid)} - {"", "Z", "X"}
 
 
 # ---------------------------------------------------------------------------------- one by one --
@@ -118,28 +114,37 @@ def test_all_but_one_are_stopped(
     tuned: Tuned, monkeypatch: pytest.MonkeyPatch, backend: str
 ) -> None:
     """With their worker processes."""
-    seen: list[int] = []
+    order: list[int] = []
+    let = Running.let
 
-    def sleep(seconds: float) -> None:
-        time.sleep(seconds)
-        groups = [set(map(state, group(pid))) for pid in tuned.pids() if not has_ended(pid)]
-        seen.append(sum("T" not in states for states in groups))
-        assert sum(states == {"T"} for states in groups) == len(groups) - 1
+    def watched(self: Running, seconds: float) -> None:
+        if seconds:
+            order.append(self.pid)
+            others = [pid for pid in tuned.pids() if pid != self.pid and not has_ended(pid)]
+            # a process that is stopped may have to wait for a core before it is
+            wait_for(lambda: all(states(pid) == {"T"} for pid in others))
+            assert "T" not in states(self.pid)
+            groups = {member.group for member in members(self.pid)}
+            assert len(groups) > 1 if backend == "process" else groups == {self.pid}
+        let(self, seconds)
 
+    monkeypatch.setattr(Running, "let", watched)
     script = tuned.write(backend=backend)
     with closing(tuned.turns(script)) as own:
-        now = SimpleNamespace(monotonic=time.monotonic, monotonic_ns=time.monotonic_ns, sleep=sleep)
-        monkeypatch.setattr(turns, "time", now)
         first = own.play([ONE, TWO])
         again = own.play([ONE])
-    assert first is not None and first.is_whole and not first.failed
-    assert first.gains.keys() == {ONE, TWO} and all(0.2 < it < 5 for it in first.gains.values())
+    assert first is not None and first.is_whole and not first.failed and not tuned.alone
+    assert first.gains.keys() == {ONE, TWO} and min(first.gains.values()) > 0
     assert again is not None and again.gains.keys() == {ONE}
-    # 0.5 s of each are three turns
-    assert seen == [1] * 15 and not tuned.alone
+    # 0.5 s of each are three turns, in one order and then in the other
+    base, one, two = order[:3]
+    assert (
+        order == [base, one, two, two, one, base, base, one, two, *[base, one, one, base] * 2][:15]
+    )
     # each started once
     assert len(tuned.pids()) == 3
     wait_for(lambda: all(map(has_ended, tuned.pids())))
+    assert not any(map(states, tuned.pids()))
 
 
 @pytest.mark.slow
@@ -152,7 +157,7 @@ def test_what_takes_a_port_plays_one_by_one(tuned: Tuned) -> None:
         found = own.play([ONE])
         assert own.play([ONE]) is not None
     assert found is not None and found.gains.keys() == {ONE} and not found.failed
-    assert tuned.said == ["  the script does not run beside itself: one by one from here on"]
+    assert tuned.said == [f"  one by one from here on: {ONE} starts only alone"]
     # once to know that it can, and twice beside the script as it is
     assert tuned.alone == [ONE, BASE, ONE, BASE, ONE]
 
@@ -171,11 +176,11 @@ def test_what_fails_alone_too_leaves_the_others_side_by_side(tuned: Tuned) -> No
 def test_what_ends_by_itself_plays_one_by_one(tuned: Tuned) -> None:
     script = tuned.write()
     text = tuned.path.read_text()
-    tuned.path.write_text(text.replace("while True:", "for _ in range(100):"))
+    tuned.path.write_text(text.replace("while True:", "for _ in range(10_000):"))
     with closing(tuned.turns(script)) as own:
         found = own.play([ONE])
     assert found is not None and found.gains.keys() == {ONE}
-    assert tuned.alone == [BASE, ONE]
+    assert tuned.alone[-2:] == [BASE, ONE]
 
 
 @pytest.mark.slow
@@ -200,19 +205,56 @@ def test_without_memory_for_two_they_play_one_by_one(
 ) -> None:
     monkeypatch.setattr(turns, "usable_memory", lambda: 1000)
     one_by_one = OneByOne(lambda setting: Outcome(100.0, "", {}, 0.0), time.monotonic() + 60)
-    own = SideBySide(tuned.write(), time.monotonic() + 60, 251, one_by_one, tuned.said.append)
+    own = SideBySide(tuned.write(), time.monotonic() + 60, 501, one_by_one, tuned.said.append)
     assert own.play([ONE]) == Round({ONE: 1.0}, {})
+    assert len(tuned.said) == 1 and "half of the memory" in tuned.said[0]
     unknown = SideBySide(tuned.write(), time.monotonic() + 60, 0, one_by_one, tuned.said.append)
-    assert unknown.play([ONE]) == Round({ONE: 1.0}, {})
+    assert not unknown.is_possible and unknown.play([ONE]) == Round({ONE: 1.0}, {})
 
 
 @pytest.mark.slow
-def test_no_round_begins_for_which_there_is_no_time(tuned: Tuned) -> None:
+def test_a_round_is_of_those_for_which_there_is_time(
+    tuned: Tuned, monkeypatch: pytest.MonkeyPatch
+) -> None:
     script = tuned.write()
-    script.seconds = TEST_TIMEOUT
+    long = {Setting(num_threads=1)}
+    monkeypatch.setattr(script, "seconds_of", lambda setting: 1e6 if setting in long else 0.5)
     with closing(tuned.turns(script)) as own:
+        found = own.play([ONE, TWO, *long])
+        assert found is not None and found.gains.keys() == {ONE, TWO} and not found.is_whole
+        long.add(ONE)
         assert own.play([ONE]) is None
-        assert len(tuned.pids()) <= 1
+    assert len(tuned.pids()) == 3 and not tuned.alone
+
+
+@pytest.mark.slow
+def test_a_dead_guard_ends_no_search(tuned: Tuned, monkeypatch: pytest.MonkeyPatch) -> None:
+    guards = []
+
+    class Killed(Guard):
+        def __init__(self) -> None:
+            super().__init__()
+            guards.append(self._process)
+
+    monkeypatch.setattr(turns, "Guard", Killed)
+    with closing(tuned.turns(tuned.write())) as own:
+        assert own.play([ONE]) is not None and not tuned.alone
+        guards[0].kill()
+        guards[0].wait()
+        found = own.play([ONE])
+    assert found is not None and found.gains.keys() == {ONE} and tuned.alone == [BASE, ONE]
+    assert tuned.said[2] == "  one by one from here on: the process that guards them was killed"
+    wait_for(lambda: all(map(has_ended, tuned.pids())))
+
+
+@pytest.mark.slow
+def test_renewed_settings_start_again(tuned: Tuned) -> None:
+    with closing(tuned.turns(tuned.write())) as own:
+        assert own.play([ONE]) is not None
+        own.renew()
+        wait_for(lambda: all(map(has_ended, tuned.pids())))
+        assert own.play([ONE]) is not None
+    assert len(tuned.pids()) == 4 and not tuned.alone
 
 
 # ------------------------------------------------------------------------------------- running --
@@ -247,7 +289,7 @@ def test_memory_is_that_of_all_its_processes(running: Callable[..., Running]) ->
         "other.stdout.readline()\n"
     )
     more.warm_up(0.0, deadline)
-    assert more.memory() - alone.memory() > 150 << 20
+    assert more.look() - alone.look() > 150 << 20
 
 
 @pytest.mark.slow
@@ -285,7 +327,7 @@ def test_a_process_that_answers_nothing_has_ended(running: Callable[..., Running
 # --------------------------------------------------------------------------------------- guard --
 
 
-def test_the_guard_kills_groups_that_are_left() -> None:
+def test_the_guard_kills_sessions_that_are_left() -> None:
     sleeps = [sys.executable, "-c", "import time; time.sleep(600)"]
     with (
         subprocess.Popen(sleeps, start_new_session=True) as kept,
@@ -318,17 +360,22 @@ turns.play([Setting(math_threads=1)])
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_stopped_scripts_end_with_the_tuner(tuned: Tuned, number: int) -> None:
-    tuned.write()
+    """With their worker processes."""
+    tuned.write(backend="process")
     command = [sys.executable, "-c", TUNES, str(tuned.path), str(tuned.mark)]
     streams: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     with subprocess.Popen(command, **streams) as process:
-        wait_for(lambda: len(tuned.pids()) == 2)
-        wait_for(lambda: "T" in map(state, tuned.pids()))
+        try:
+            wait_for(lambda: len(tuned.pids()) == 2)
+            wait_for(lambda: {"T"} in map(states, tuned.pids()))
+        except AssertionError:
+            process.kill()
+            raise
         process.send_signal(number)
         process.wait(TEST_TIMEOUT)
     try:
-        wait_for(lambda: all(map(has_ended, tuned.pids())))
+        wait_for(lambda: not any(map(states, tuned.pids())))
     except AssertionError:
         for pid in tuned.pids():
-            os.killpg(pid, signal.SIGKILL)
+            kill(pid)
         raise

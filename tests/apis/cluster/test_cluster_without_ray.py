@@ -24,7 +24,7 @@ from parallel_pool.compat.sb3 import ClusterVecEnv
 from parallel_pool.errors import EnvError, ForkedError, StateError
 from tests.apis.cluster.cases import Own
 from tests.apis.cluster.local_session import LocalSession
-from tests.faults.test_interrupt import Interrupter
+from tests.support.interrupts import Interrupter, interrupt_every_step_wait
 from tests.support.same import assert_same
 
 ray = pytest.importorskip("ray")
@@ -354,32 +354,23 @@ def test_ctrl_c_loses_no_result_that_all_workers_have_sent(
 
     monkeypatch.setattr(results, "joined", interrupted_join)
     actions = np.zeros(4, np.int64)
-    interrupted = calm = place = 0
+
+    def wait(place: Interrupter) -> Any:
+        nonlocal interrupter
+        interrupter = place
+        try:
+            return envs.step_wait()
+        finally:
+            sys.setprofile(None)
+            interrupter = None
+
     make = partial(ClusterVecEnv, "CartPole-v1", 4, num_workers=2, max_episode_steps=3)
     with closing(make()) as envs, closing(make()) as twin:
         for each in (envs, twin):
             each.seed(5)
         assert_same(envs.reset(), twin.reset(), "reset")
-        # steps that end episodes, and those that do not, have other places
-        while calm < 6:
-            place += 1
-            for turn in range(3):
-                envs.step_async(actions)
-                interrupter, calm = Interrupter(place), calm + 1
-                try:
-                    result = envs.step_wait()
-                except KeyboardInterrupt:
-                    interrupted, calm = interrupted + 1, 0
-                    sys.setprofile(None)
-                    interrupter = None
-                    result = envs.step_wait()
-                finally:
-                    sys.setprofile(None)
-                    interrupter = None
-                where = f"place {place}, turn {turn}"
-                assert_same(result, twin.step(actions), where)
-                assert_same(envs.reset_infos, twin.reset_infos, f"{where}: resets")
-    assert interrupted > 20
+        expect = partial(twin.step, actions)
+        interrupt_every_step_wait(envs, actions, expect, twin, turns=3, wait=wait)
 
 
 @pytest.mark.parametrize("learned", ["by set_state", "by a step"])

@@ -13,7 +13,7 @@ import pytest
 from gymnasium import spaces
 
 from parallel_pool import make_dm, make_gym, make_gymnasium
-from tests.faults.test_interrupt import Interrupter
+from tests.support.interrupts import Interrupter
 from tests.support.same import assert_same
 
 pytestmark = [

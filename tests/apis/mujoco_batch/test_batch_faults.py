@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Callable
 from contextlib import closing
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from parallel_pool.errors import EnvError, MissingDependencyError, NotResetError
 from parallel_pool.mujoco_batch import BatchVecEnv, BatchVectorEnv, Task
 from tests.apis.mujoco_batch.quadrupeds import Quadrupeds
 from tests.contract.sliders import MODEL, Sliders
-from tests.faults.test_interrupt import Interrupter
+from tests.support.interrupts import interrupt_every_step_wait
 from tests.support.same import assert_same
 from tests.support.timeouts import wait_for
 
@@ -430,22 +431,7 @@ def test_actions_outside_their_space_step_nothing(kind: str) -> None:
 def test_ctrl_c_loses_no_result_for_stable_baselines3() -> None:
     """It comes at every place where Python looks for it, while a step's results are received."""
     actions = np.array([2, 0, 2])
-    interrupted = calm = place = 0
     with closing(BatchVecEnv(Sliders, 3, seed=5)) as envs, closing(BatchVecEnv(Sliders, 3)) as twin:
         twin.seed(5)
         assert_same(envs.reset(), twin.reset(), "reset")
-        # steps that end episodes, and those that do not, have other places
-        while calm < 10:
-            place += 1
-            for turn in range(5):
-                envs.step_async(actions)
-                calm += 1
-                try:
-                    result = Interrupter(place).run(envs.step_wait)
-                except KeyboardInterrupt:
-                    interrupted, calm = interrupted + 1, 0
-                    result = envs.step_wait()
-                where = f"place {place}, turn {turn}"
-                assert_same(result, twin.step(actions), where)
-                assert_same(envs.reset_infos, twin.reset_infos, f"{where}: resets")
-    assert interrupted > 20
+        interrupt_every_step_wait(envs, actions, partial(twin.step, actions), twin, turns=5)

@@ -15,7 +15,7 @@ from parallel_pool import Pool, PoolParallelEnv
 from parallel_pool.compat.pettingzoo import AgentVectorEnv
 from parallel_pool.errors import StateError
 from tests.apis.pettingzoo.test_pettingzoo import Relay
-from tests.faults.test_interrupt import Interrupter
+from tests.support.interrupts import Interrupter
 from tests.support.parallel_loop import sample
 from tests.support.row_loop import Herd
 from tests.support.same import assert_same

@@ -31,7 +31,7 @@ import parallel_pool
 from parallel_pool._engine import registry
 from parallel_pool.compat.sb3 import PoolVecEnv
 from parallel_pool.errors import StateError
-from tests.faults.test_interrupt import Interrupter
+from tests.support.interrupts import Interrupter
 from tests.support.same import assert_same, leaves
 from tests.support.sampling import sampled, thinned
 from tests.support.sb3_cases import (

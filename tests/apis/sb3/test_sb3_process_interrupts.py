@@ -13,9 +13,9 @@ import pytest
 
 from parallel_pool.compat.sb3 import AgentVecEnv
 from parallel_pool.errors import StateError
-from tests.faults.test_interrupt import Interrupter
 from tests.faults.test_interrupt_process_pools import WORDS, diaries
 from tests.parity.test_process_parity import INFOS, Teller
+from tests.support.interrupts import Interrupter, interrupt_every_step_wait
 from tests.support.row_loop import Herd
 from tests.support.sb3_process_cases import (
     SPACES,
@@ -45,27 +45,16 @@ KINDS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("kind", KINDS)
 def test_ctrl_c_in_a_step_loses_nothing(kind: str) -> None:
     actions = np.array([0, 1, 1])
-    interrupted = calm = place = 0
     with pair(tellers(3, **KINDS[kind])) as (theirs, ours):
         for env in (theirs, ours):
             env.seed(5)
         compare_reset(ours, theirs, "reset")
-        # steps that end episodes, and those that do not, have other places
-        while calm < 8:
-            place += 1
-            for turn in range(2):
-                ours.step_async(actions)
-                calm += 1
-                try:
-                    result = Interrupter(place).run(ours.step_wait)
-                except KeyboardInterrupt:
-                    interrupted, calm = interrupted + 1, 0
-                    result = ours.step_wait()
-                where = f"place {place}, turn {turn}"
-                observations, *others = theirs.step(copy.deepcopy(actions))
-                compare(result, (plain(observations), *others), where)
-                compare(list(ours.reset_infos), list(theirs.reset_infos), f"{where}: resets")
-    assert interrupted > 20
+
+        def expect() -> Any:
+            observations, *others = theirs.step(copy.deepcopy(actions))
+            return plain(observations), *others
+
+        interrupt_every_step_wait(ours, actions, expect, theirs, turns=3, same=compare)
 
 
 def legs(seen: dict[str, Any]) -> dict[str, Any]:

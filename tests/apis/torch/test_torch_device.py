@@ -32,8 +32,8 @@ from parallel_pool.compat.torch import TorchEnv
 from parallel_pool.errors import EnvError, ForkedError
 from parallel_pool.testing import inspect
 from tests.apis.torch.test_torch_env import numbers
-from tests.faults.test_interrupt import Interrupter
 from tests.support.forked import in_child
+from tests.support.interrupts import Interrupter
 from tests.support.late_device import LateDevice
 from tests.support.same import assert_same
 from tests.support.timeouts import TEST_TIMEOUT

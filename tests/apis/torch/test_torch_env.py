@@ -19,7 +19,7 @@ from parallel_pool._engine.pool import Pool
 from parallel_pool.compat.torch import TorchEnv
 from parallel_pool.errors import EnvError, StateError
 from tests.faults.misuse import assert_refused, sends, twins
-from tests.faults.test_interrupt import Interrupter
+from tests.support.interrupts import Interrupter
 from tests.support.same import assert_same
 
 IDS = ["CartPole-v1", "Pendulum-v1", "Pong-v5", "Ant-v5", "mpe/simple_tag_v3"]
