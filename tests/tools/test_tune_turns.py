@@ -53,12 +53,12 @@ class Tuned:
         self.path.write_text(STEPS.format(before=before, backend=backend))
         return Script(self.path, [str(self.mark)], 0.5, 0.0)
 
-    def turns(self, script: Script, seconds: float = TEST_TIMEOUT) -> SideBySide:
+    def turns(self, script: Script) -> SideBySide:
         def run(setting: Setting) -> Outcome:
             self.alone.append(setting)
             return script.run(setting)
 
-        deadline = time.monotonic() + seconds
+        deadline = time.monotonic() + TEST_TIMEOUT
         one_by_one = OneByOne(run, deadline)
         return SideBySide(script, deadline, 1, one_by_one, self.said.append)
 
