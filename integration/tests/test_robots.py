@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from integration.training import ant_maze, robots
+from integration.training import ant_maze, comparison, robots
 from integration.training.comparison import OURS, SYNC, Comparison, Task
 
 # some episodes of each environment, and some gradient steps
 STEPS = {robots.WALKER: 9000, robots.FETCH: 3000, ant_maze.TASKS[0].task_id: 24576}
 # with the vectoriser of the original
 CASES = [
-    *((robots.COMPARISON, task, robots.DUMMY) for task in robots.TASKS),
+    *((robots.COMPARISON, task, comparison.DUMMY) for task in robots.TASKS),
     *((ant_maze.COMPARISON, task, SYNC) for task in ant_maze.TASKS),
 ]
 

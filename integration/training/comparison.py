@@ -35,7 +35,13 @@ Env = VectorEnv[Any, Any, Any]
 
 # names of players
 OURS, ENVPOOL, SYNC, ASYNC = "parallel_pool", "EnvPool", "Gymnasium, sync", "Gymnasium, async"
-COLOURS = {OURS: "#0b7285", ENVPOOL: "#e8590c", SYNC: "#7b8794", ASYNC: "#adb5bd"}
+DUMMY, SUBPROC = "DummyVecEnv", "SubprocVecEnv"
+COLOURS = {
+    OURS: "#0b7285",
+    ENVPOOL: "#e8590c",
+    **dict.fromkeys((SYNC, DUMMY), "#7b8794"),
+    **dict.fromkeys((ASYNC, SUBPROC), "#adb5bd"),
+}
 # of a player that has none
 COLOUR = "#9c36b5"
 
@@ -395,11 +401,12 @@ class Comparison:
         runs = [own for task in tasks for own in result["tasks"][task.task_id].values() if own]
         counts = {len(own) for own in runs}
         seeds = " to ".join(str(count) for count in sorted({min(counts), max(counts)}))
+        of = "one seed" if counts == {1} else f"median of {seeds} seeds"
         targets = [f"{task.target:g}" for task in tasks if task.target is not None]
         return (
             "The same agent on each vectoriser"
             + (f", to a mean return of {', '.join(targets)}" if targets else "")
-            + f" (median of {seeds} seeds; {facts['cpu']}, {facts['cores']} cores)"
+            + f" ({of}; {facts['cpu']}, {facts['cores']} cores)"
         )
 
 

@@ -28,11 +28,18 @@ from stable_baselines3.common.vec_env import DummyVecEnv, SubprocVecEnv, VecEnv,
 from stable_baselines3.common.vec_env.base_vec_env import VecEnvWrapper
 
 from integration.training.agents import Returns
-from integration.training.comparison import OURS, Comparison, Player, Record, Task
+from integration.training.comparison import (
+    DUMMY,
+    OURS,
+    SUBPROC,
+    Comparison,
+    Player,
+    Record,
+    Task,
+)
 from parallel_pool import PoolVecEnv
 
 WALKER, FETCH = "dm_control/walker-walk-v0", "FetchReach-v4"
-DUMMY, SUBPROC = "DummyVecEnv", "SubprocVecEnv"
 # vector steps between two points of a curve
 EVERY = 250
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -148,11 +147,12 @@ def test_all_but_one_are_stopped(
 
 
 @pytest.mark.slow
-def test_what_takes_a_port_plays_one_by_one(tuned: Tuned) -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    script = tuned.write(f"import socket\nheld = socket.create_server(('127.0.0.1', {port}))")
+def test_what_takes_a_lock_plays_one_by_one(tuned: Tuned, tmp_path: Path) -> None:
+    lock = str(tmp_path / "lock")
+    script = tuned.write(
+        f"import fcntl\nheld = open({lock!r}, 'w')\n"
+        "fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)"
+    )
     with closing(tuned.turns(script)) as own:
         found = own.play([ONE])
         assert own.play([ONE]) is not None
