@@ -130,7 +130,7 @@ LAYERS: dict[str, set[str]] = {
     },
     "_prove_atari": {*CORE, "_families", "_workers"},
     "_bench": {*CORE, "_apis", "_command.py", "_families", "parallel_pool"},
-    "_tuner": {*CORE, "_command.py", "_tracing"},
+    "_tuner": {*CORE, "_command.py", "_tracing", "_workers"},
     "_demo": {*CORE, "_bench", "parallel_pool"},
     "_serve.py": {*CORE, "_apis", "_command.py", "_workers"},
     "__main__.py": {

@@ -79,6 +79,8 @@ class Costs:
         """
         self.left, self.started = limit, set[Setting]()
         self.rounds: list[Sequence[Setting]] = []
+        # before which rounds all began anew
+        self.renewed: list[int] = []
         self.failing = failing or {}
 
     def play(self, settings: Sequence[Setting]) -> Round | None:
@@ -98,6 +100,7 @@ class Costs:
         )
 
     def renew(self) -> None:
+        self.renewed.append(len(self.rounds))
         if self.left >= 2 * (self.START + self.SECONDS):
             self.started.clear()
 
@@ -113,6 +116,13 @@ def test_a_search_takes_the_time_that_is_said(count: int) -> None:
     assert costs.rounds[-FINAL:] == [[best]] * FINAL and gain.rounds >= FINAL
     # what is left is for a setting that may join
     assert costs.left < Costs.START + 7 * Costs.SECONDS
+
+
+def test_final_rounds_begin_with_new_processes_twice() -> None:
+    costs = Costs(1000)
+    Search(costs, [Setting(num_threads=each + 1) for each in range(8)]).best()
+    many = sum(len(settings) > 1 for settings in costs.rounds)
+    assert len(costs.rounds) == many + MAX_FINAL and costs.renewed == [many, many + FINAL]
 
 
 def test_the_next_takes_the_place_of_a_winner_that_fails() -> None:
