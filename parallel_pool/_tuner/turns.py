@@ -107,8 +107,8 @@ class _ApartError(Exception):
 class SideBySide:
     """Keeps all that play running, and stops all but one, in turns of less than a second.
 
-    So a machine that is slower for some seconds is slower for all, and each starts only once. Where
-    the script does not run beside itself, settings play one by one from then on.
+    So a machine that is slower for some seconds is slower for all, and starts are few. Where the
+    script does not run beside itself, settings play one by one from then on.
     """
 
     def __init__(
