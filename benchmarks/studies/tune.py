@@ -84,7 +84,7 @@ def compared(
     every = gains_of(script, first.memory, list(settings.values()), rounds)
     gains = {name: float(np.median([found[name] for found in every])) for name in every[0]}
     best = fastest(gains)
-    pair = [settings[name] for name in {best, choice} if name in settings]
+    pair = [settings[name] for name in (best, choice) if name in settings]
     again = gains_of(script, first.memory, pair, rounds) if choice != best else []
     return gains, float(np.median([found[choice] / found[best] for found in again] or [1.0]))
 

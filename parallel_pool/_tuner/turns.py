@@ -241,11 +241,8 @@ class SideBySide:
             with signals_wait():
                 self._guard = Guard()
         began = time.monotonic()
-        with contextlib.ExitStack() as stack:
-            running = stack.enter_context(contextlib.closing(self._script.start(setting)))
-            self._guard.add(running.pid)
-            self._running[setting] = running
-            stack.pop_all()
+        running = self._running[setting] = self._script.start(setting)
+        self._guard.add(running.pid)
         running.warm_up(self._script.skipped, min(self._deadline, began + START))
         running.look()
         running.stop()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 
 from parallel_pool._tuner import grid
 from parallel_pool._tuner.run import Outcome, Script
-from parallel_pool._tuner.search import FINAL, MAX_FINAL, Gain, Search, most_in
+from parallel_pool._tuner.search import FINAL, MAX_FINAL, MIN_GAIN_ROUNDS, Gain, Search, most_in
 from parallel_pool._tuner.setting import Setting
 from parallel_pool._tuner.tune import measured, tune
 from parallel_pool._tuner.turns import OneByOne, Round
@@ -118,6 +119,24 @@ def test_a_search_takes_the_time_that_is_said(count: int) -> None:
     assert costs.left < Costs.START + 7 * Costs.SECONDS
 
 
+@pytest.mark.parametrize("count", range(1, grid.MAX_SETTINGS + 1))
+def test_a_search_one_by_one_takes_the_time_that_is_said(count: int) -> None:
+    runs: list[Setting] = []
+
+    def run(setting: Setting) -> Outcome:
+        runs.append(setting)
+        # none gains anything, so no combination joins
+        return Outcome(100.0 if setting == Setting() else 90.0, "", {}, 0.0)
+
+    settings = [Setting(num_threads=each + 1) for each in range(count)]
+    best, _ = Search(OneByOne(run, time.monotonic() + 60), settings).best()
+    seconds = next(left for left in range(100) if most_in(left, 0.0, 1.0, 1) == count)
+    assert runs[:seconds].count(best) >= MIN_GAIN_ROUNDS
+    # it goes on with more rounds of the fastest
+    assert set(runs[seconds:]) == {Setting(), best} and runs[-2:] == [Setting(), best]
+    assert all(one != other for one, other in itertools.pairwise(runs[seconds - 2 :]))
+
+
 def test_final_rounds_begin_with_new_processes_twice() -> None:
     costs = Costs(1000)
     Search(costs, [Setting(num_threads=each + 1) for each in range(8)]).best()
@@ -161,7 +180,7 @@ def test_settings_that_hang_do_not_pass_the_limit(
     began = time.monotonic()
     tune(script, [str(mark), "{num_envs:4}"], 0.2, 20.0, lambda text: None)
     # a run that hangs would last a minute, and there are several settings
-    assert time.monotonic() - began < 90
+    assert time.monotonic() - began < 60
 
 
 def test_a_longer_first_run_does_not_pass_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,6 +21,7 @@ from parallel_pool._tuner.running import EndedError, Running
 from parallel_pool._tuner.session import kill, members
 from parallel_pool._tuner.setting import Setting
 from parallel_pool._tuner.turns import OneByOne, Round, SideBySide
+from parallel_pool._workers.start.forkserver import state_of
 from tests.support.timeouts import TEST_TIMEOUT, has_ended, wait_for
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -73,17 +74,9 @@ def tuned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Tuned:
     return Tuned(tmp_path)
 
 
-def state(pid: int) -> str:
-    """Returns what a process does: "T" if it is stopped, "" if it has ended."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except OSError:
-        return ""
-
-
 def states(pid: int) -> set[str]:
     """Returns what the processes of a session do."""
-    return {state(member.pid) for member in members(pid)} - {"", "Z", "X"}
+    return {state_of(member.pid) for member in members(pid)} - {"", "Z", "X"}
 
 
 # ---------------------------------------------------------------------------------- one by one --
