@@ -11,7 +11,8 @@ process that tunes, with which this one ends, whatever it is doing; and two pipe
   they were never stopped: it answers what it has measured. `rate` is 0 and `error` says why if that
   is nothing.
 
-The last line has `"has_ended": true`, and what was measured since the last beginning.
+The last line has `"has_ended": true`, and what was measured since the last beginning; if that is
+nothing, what was measured before the first.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ import threading
 import time
 import traceback
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -85,8 +86,9 @@ class Watch:
         self._asks: bool = request["asks"]
         self._script = os.path.realpath(script)
         self._traced: list[Traced] = []
-        # when it began to measure
+        # when it began to measure, and the traces until then
         self._began: int | None = None
+        self._before: list[Traced] = []
         self._lock = threading.Lock()
         self._thread = threading.Thread(target=self._run, name="pp-tune", daemon=True)
         self._pid = os.getpid()
@@ -123,7 +125,7 @@ class Watch:
             self._begin()
             self._tell({})
         else:
-            self._tell(self._measured(slices))
+            self._tell(self._measured(self._traced, slices))
 
     def end(self, error: str) -> None:
         """Says what was measured, and ends the process."""
@@ -132,7 +134,10 @@ class Watch:
             return
         with self._lock:
             try:
-                found = self._measured(())
+                found = self._measured(self._traced, ())
+                if not (found["rate"] or found["error"]):
+                    # a short script had made its last step when it began to measure
+                    found = self._measured(self._before, ())
                 self._tell({**found, "error": error or found["error"], "has_ended": True})
             except BaseException:
                 traceback.print_exc()
@@ -152,22 +157,27 @@ class Watch:
 
     def _begin(self) -> None:
         """Begins to measure; advice needs the first traces, which the callers' threads began."""
+        is_first = self._began is None
         self._began = time.monotonic_ns()
         if self._asks:
             return
         # a trace has room for so many steps only
         for each in list(self._traced):
             each.end()
+            if is_first:
+                self._before.append(replace(each))
             try:
                 each.trace, each.has_ended = begin_shared(each.pool.trace()), False
             except StateError:
                 # it has been closed
                 self._traced.remove(each)
 
-    def _measured(self, slices: Sequence[Sequence[int]]) -> dict[str, Any]:
+    def _measured(
+        self, traced: Sequence[Traced], slices: Sequence[Sequence[int]]
+    ) -> dict[str, Any]:
         """Returns the facts of the pool with the most steps; no rate if there is none."""
         reports: list[tuple[Report, str, Record]] = []
-        for each in list(self._traced):
+        for each in list(traced):
             each.end()
             record = profile.used(each.trace.record)
             if record is not None:

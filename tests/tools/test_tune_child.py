@@ -45,6 +45,19 @@ def test_a_forked_child_of_the_script_ends_as_it_says(script: Path) -> None:
     assert outcome.error == "" and outcome.rate > 0
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("last_work", ["", "envs.close()"])
+@pytest.mark.parametrize("asks", [False, True])
+def test_a_script_that_steps_no_more_when_it_is_measured(
+    script: Path, asks: bool, last_work: str
+) -> None:
+    steps = STEPS.replace("while True", "for _ in range(9)")
+    script.write_text(f"{steps}{last_work}\nimport time\ntime.sleep(1)")
+    outcome = Script(script, [], TEST_TIMEOUT, 0.0).run(Setting(), asks=asks)
+    assert outcome.error == "" and outcome.rate > 0
+    assert (outcome.facts["num_envs"], outcome.facts["place"]) == (4, "script.py:4")
+
+
 @pytest.mark.quick(1)
 @pytest.mark.parametrize("stream", ["None", "object()"])
 def test_a_run_ends_whatever_the_script_prints_to(script: Path, stream: str) -> None:
