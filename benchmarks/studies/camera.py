@@ -77,11 +77,11 @@ class Kitchen(gymnasium.Env[Any, Any]):
 
 
 def play_one(make: Callable[[], Any], seconds: float) -> int:
-    """Plays for a while; returns how many episodes have ended."""
+    """Plays for a while, at least one episode; returns how many have ended."""
     env, ended = make(), 0
     env.reset(seed=1)
     end = time.perf_counter() + seconds
-    while time.perf_counter() < end:
+    while not ended or time.perf_counter() < end:
         if env.step(np.zeros(7, np.float32))[2]:
             ended += 1
             env.reset()
@@ -91,7 +91,7 @@ def play_one(make: Callable[[], Any], seconds: float) -> int:
 def play_batched(pool: ProcessPool, seconds: float) -> int:
     actions, ended = np.zeros((pool.num_envs, 7), np.float32), 0
     end = time.perf_counter() + seconds
-    while time.perf_counter() < end:
+    while not ended or time.perf_counter() < end:
         ended += int(pool.step(actions).terminated.sum())
     return ended
 
@@ -102,12 +102,12 @@ async def play_leases(pool: LeasePool, seconds: float) -> int:
 
     async def work() -> None:
         nonlocal ended
-        while time.perf_counter() < end:
+        while not ended or time.perf_counter() < end:
             async with pool.lease() as env:
                 # deadlines of a scene that does not load, and of a step that hangs
                 await env.reset(seed=1, options={"pair": next(pairs)}, timeout=60, retries=2)
                 is_over = False
-                while not is_over and time.perf_counter() < end:
+                while not is_over and (not ended or time.perf_counter() < end):
                     _, _, is_over, _, _ = await env.step(np.zeros(7, np.float32), timeout=10)
                 ended += is_over
 

@@ -120,7 +120,7 @@ class Players:
         self.latencies: list[float] = []
 
     def play(self, connections: int, seconds: float) -> None:
-        """Plays until the time is up and all answers that are due have come."""
+        """Plays until the time is up, a session is complete, and all answers due have come."""
         self._end = time.perf_counter() + seconds
         for _ in range(connections):
             self._begin()
@@ -144,7 +144,8 @@ class Players:
         """Returns whether a session with so many steps ends here; counts one that is complete."""
         is_complete = steps == self._steps
         self.sessions += is_complete
-        return is_complete or time.perf_counter() > self._end
+        is_late = self.sessions > 0 and time.perf_counter() > self._end
+        return is_complete or is_late
 
     def leave(self, stream: Stream) -> None:
         """Ends a connection, and begins another unless the time is up."""

@@ -51,7 +51,7 @@ REFUSE_EVERY = 5000
 
 @dataclass
 class Sample:
-    """The process tree at one time; memory is in KB, and shared memory counts once."""
+    """The process tree at one time; memory is in KB, shared memory counts once, files do not."""
 
     rows: int
     memory_kb: int
@@ -64,10 +64,12 @@ class Sample:
     def take(rows: int) -> Sample:
         """Returns a sample of this process and its descendants."""
         pids = [os.getpid(), *tree.descendants(os.getpid())]
+        shared = tree.memory_of(pids, "Pss_Shmem")
         return Sample(
             rows,
-            tree.memory_of(pids),
-            tree.memory_of(pids, "Pss_Shmem"),
+            # without files, of which other processes have a part
+            tree.memory_of(pids, "Pss_Anon") + shared,
+            shared,
             len(os.listdir("/proc/self/fd")),
             len(pids),
             tree.zombies(pids),

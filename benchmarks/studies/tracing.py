@@ -136,12 +136,13 @@ class Program:
         return pool
 
     def play(self, seconds: float) -> Report:
-        """Plays for some seconds."""
+        """Plays for some seconds, at least one batch."""
         with self.make() as pool:
             with pool.trace() as trace:
                 end = time.monotonic() + seconds
                 actions = np.zeros(self.batch_size or len(self.step_ms), np.int64)
-                while time.monotonic() < end:
+                is_over = False
+                while not is_over:
                     if self.batch_size:
                         ids = pool.recv().env_id
                     else:
@@ -153,6 +154,7 @@ class Program:
                             compute(self.learn_ms)
                     if self.batch_size:
                         pool.send(actions, ids)
+                    is_over = time.monotonic() >= end
             return trace.report()
 
     @property

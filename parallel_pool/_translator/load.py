@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import tempfile
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -255,6 +256,9 @@ def _write(symbol: str, text: str) -> Path:
 
 def _put(path: Path, text: str) -> Path:
     """Writes a file, all of it or none, unless it is there; returns its path."""
+    with contextlib.suppress(OSError):
+        # another process that removes old programs must see that this one is in use
+        os.utime(path)
     if path.exists():
         return path
     partial = path.with_suffix(f".{os.getpid()}")
@@ -270,12 +274,16 @@ def _put(path: Path, text: str) -> Path:
 
 
 def _prune(folder: Path) -> None:
-    """Removes the oldest programs, beyond those that are kept."""
+    """Removes the programs that were used least recently, beyond those that are kept."""
     dated = []
+    safe = time.time_ns() - cache.SAFE_AGE
     for path in folder.glob("*.c"):
         with contextlib.suppress(OSError):
             dated.append((path.stat().st_mtime_ns, path))
-    for _, path in sorted(dated, reverse=True)[MAX_KEPT_PROGRAMS:]:
+    for changed, path in sorted(dated, reverse=True)[MAX_KEPT_PROGRAMS:]:
+        # another process may be about to compile it
+        if changed > safe:
+            continue
         for each in (path.with_suffix(".verified"), path):
             with contextlib.suppress(OSError):
                 each.unlink()

@@ -22,4 +22,6 @@ def test_small_rollouts_are_measured(
     assert "\n".join(rows) in capsys.readouterr().out
     for row in rows:
         _, whole, storing, part = row.strip("| ").split(" | ")
-        assert float(whole) > 0 and float(storing) > 0 and float(part.removesuffix(" %")) > 0
+        assert float(whole) > 0 and float(storing) > 0
+        expected = 100 * float(storing) / float(whole)
+        assert float(part.removesuffix(" %")) == pytest.approx(expected, rel=0.01, abs=0.1)

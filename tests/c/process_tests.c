@@ -205,6 +205,13 @@ void test_pool_start_all(test_pool *w) {
   for (int32_t i = 0; i < w->num_lanes; i++) test_pool_start(w, i, NULL);
 }
 
+void test_pool_stop(test_pool *w, int32_t lane) {
+  int status = 0;
+  kill(w->pids[lane], SIGSTOP);
+  CHECK_EQ(waitpid(w->pids[lane], &status, WUNTRACED), w->pids[lane]);
+  CHECK(WIFSTOPPED(status));
+}
+
 void test_pool_close(test_pool *w) {
   pp_stats stats;
   pp_pool_stats(w->c.pool, &stats);

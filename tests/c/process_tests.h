@@ -78,6 +78,9 @@ void test_pool_expect(test_pool *w, int32_t lane);
 void test_pool_start(test_pool *w, int32_t lane, void (*in_child)(void));
 void test_pool_start_all(test_pool *w);
 
+/* stops the worker of a lane, and waits until it has stopped */
+void test_pool_stop(test_pool *w, int32_t lane);
+
 /* ends the pool and all workers, which must exit with status 0 */
 void test_pool_close(test_pool *w);
 

@@ -239,6 +239,9 @@ TEST(too_few_rows_stay_for_the_next_receive) {
   CHECK_EQ(take(&c, 2, -1), 2);
   atomic_store(&holds_step, 0);
   CHECK_EQ(take(&c, 1, SECOND), 0);
+  const pp_ring *ring = &c.pool->ring;
+  const pp_ring_slot *slot = &ring->slots[ring->received % ring->num_slots];
+  while (c.pool->ops.count_written(c.pool, slot) < 1) usleep(100);
   CHECK_EQ(take(&c, 1, 0), 1);
   client_close(&c);
 }

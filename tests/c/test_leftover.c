@@ -176,15 +176,17 @@ TEST(an_unordered_receive_is_late_by_a_few_environments_too) {
 
 /* On two nodes the caller helps the lane of the other node, too. The threads of that lane must find
  * what it leaves there, as the caller itself no longer helps when few rows are unclaimed. */
-enum { TWO_NODES = 40, NODE_THREADS = 3, FIRST = TWO_NODES / 2, SLOW = FIRST + 2 };
+enum { TWO_NODES = 40, NODE_THREADS = 3 };
 
 static _Atomic int32_t num_held, is_released;
+/* the first environment of the other node, and one whose step releases the others */
+static int32_t first, slow;
 
 static int step_held(pp_env *env, const void *action, pp_result *result) {
   int64_t number = *(const int64_t *)action;
   result->reward[0] = 1;
   if (number == 0) return PP_OK;
-  if (env->id == SLOW) {
+  if (env->id == slow) {
     linger();
     atomic_store(&is_released, 1);
   } else {
@@ -209,7 +211,8 @@ TEST(what_the_caller_leaves_in_the_lane_of_another_node_is_found_there) {
   REQUIRE(client_open(&c));
   end_machine(root, 2);
   // where the caller runs decides which lane is its own
-  REQUIRE(c.pool->threads->home_lane == 0);
+  first = c.pool->threads->home_lane == 0 ? TWO_NODES / 2 : 0;
+  slow = first + 2;
   CHECK_EQ(pp_pool_send_reset(c.pool, NULL, TWO_NODES, NULL, NULL, NULL, &c.error), PP_OK);
   for (int32_t i = 0; i < 400 + TWO_NODES / c.options.batch_size; i++) {
     int32_t env_ids[NODE_THREADS + 2];
@@ -218,16 +221,16 @@ TEST(what_the_caller_leaves_in_the_lane_of_another_node_is_found_there) {
     if (i >= 400) continue;
     CHECK_EQ(pp_pool_send(c.pool, env_ids, NODE_THREADS + 2, actions, PP_INT64, &c.error), PP_OK);
   }
-  // all workers of the second lane are in a step
+  // all workers of the other lane are in a step
   for (int32_t i = 0; i < NODE_THREADS; i++) {
-    int32_t env_id = FIRST + 7 * i;
+    int32_t env_id = first + 7 * i;
     actions[0] = 1;
     CHECK_EQ(pp_pool_send(c.pool, &env_id, 1, actions, PP_INT64, &c.error), PP_OK);
     while (atomic_load(&num_held) <= i) sched_yield();
   }
   // so the caller takes these two; the first releases the others, and the caller leaves the second
   actions[1] = 1;
-  CHECK_EQ(pp_pool_send(c.pool, (int32_t[]){SLOW, SLOW + 1}, 2, actions, PP_INT64, &c.error),
+  CHECK_EQ(pp_pool_send(c.pool, (int32_t[]){slow, slow + 1}, 2, actions, PP_INT64, &c.error),
            PP_OK);
   CHECK_EQ(client_recv(&c), c.options.batch_size);
   client_close(&c);

@@ -186,7 +186,7 @@ TEST(refused_sends_leave_no_payloads_behind) {
   // the payload of a turn in flight is not that of the refused send
   CHECK_EQ(pp_pool_set_payload(pool, 2, "third", 5, NULL), PP_OK);
   CHECK_EQ(pp_pool_set_payload(pool, 0, "first", 5, NULL), PP_OK);
-  kill(w.pids[1], SIGSTOP);
+  test_pool_stop(&w, 1);
   CHECK_EQ(pp_pool_send(pool, one, 1, actions, PP_UINT8, NULL), PP_OK);
   CHECK_EQ(pp_pool_send(pool, NULL, 4, actions, PP_UINT8, NULL), PP_ERR_STATE);
   CHECK(used(&w) > before);
@@ -446,7 +446,7 @@ TEST(a_worker_that_was_stopped_is_waited_for) {
   int32_t ids[MAX_ENVS];
   test_pool w = test_pool_open(4, 4, 2, PP_NEXT_STEP);
   test_pool_start_all(&w);
-  kill(w.pids[1], SIGSTOP);
+  test_pool_stop(&w, 1);
   test_pool_send(&w, NULL, 4, 1);
   for (int i = 0; i < 5; i++) CHECK_EQ(test_pool_try(&w, ids, -1), 0);
   kill(w.pids[1], SIGCONT);

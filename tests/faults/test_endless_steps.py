@@ -63,8 +63,10 @@ def endless(num_envs=4, batch_size=2, num_threads=3):
 
 
 def works():
-    with Pool("test/Fault-v0", 3, num_threads=2) as pool:
-        pool.reset()
+    pool = Pool("test/Fault-v0", 3, num_threads=2)
+    pool.reset()
+    # longer than CLOSE_TIMEOUT, as an endless step may keep a core busy
+    pool.close(timeout=60)
 
 
 def interrupted(pool, state, call):

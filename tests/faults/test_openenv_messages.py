@@ -6,6 +6,7 @@ import asyncio
 import json
 import time
 import tracemalloc
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -114,13 +115,26 @@ LONG = [
 ]
 
 
+def least_seconds(call: Callable[[], None]) -> float:
+    """Returns the processor's seconds of a call: a virtual machine may count what others took."""
+
+    def once() -> float:
+        start = time.process_time()
+        call()
+        return time.process_time() - start
+
+    return min(once() for _ in range(3))
+
+
 @pytest.mark.parametrize("text", LONG, ids=range(len(LONG)))
 def test_long_messages_take_no_long_time(text: str) -> None:
     """A second of a core for a megabyte would let one client stop all sessions."""
-    start = time.process_time()
-    with pytest.raises(RequestError):
-        raise RequestError("", str(messages.read(text)))
-    assert time.process_time() - start < 2
+
+    def read() -> None:
+        with pytest.raises(RequestError):
+            raise RequestError("", str(messages.read(text)))
+
+    assert least_seconds(read) < 2
 
 
 BOX = spaces.Box(-1, 1, (3,), np.float32)
@@ -137,10 +151,12 @@ LARGE_ACTIONS: list[Any] = [
 def test_large_actions_take_no_long_time_and_no_memory(value: Any) -> None:
     tracemalloc.start()
     try:
-        start = time.process_time()
-        with pytest.raises(ValueError, match="action is"):
-            from_json(value, BOX, "action")
-        assert time.process_time() - start < 0.5
+
+        def read() -> None:
+            with pytest.raises(ValueError, match="action is"):
+                from_json(value, BOX, "action")
+
+        assert least_seconds(read) < 0.5
         assert tracemalloc.get_traced_memory()[1] < 4 << 20
     finally:
         tracemalloc.stop()

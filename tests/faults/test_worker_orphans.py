@@ -108,6 +108,9 @@ class Starting(Env):
 
 WHAT = sys.argv[2]
 pool = ProcessPool([Starting] * 2, num_workers=2, start_method=sys.argv[1])
+# one that is becoming another program has no environment yet
+while len(others()) < 4:
+    time.sleep(0.005)
 print(len(others()), flush=True)
 """
 

@@ -239,19 +239,30 @@ def test_the_timer_sleeps_while_nothing_is_in_flight(looks: list[float | None]) 
 
 
 @pytest.mark.slow
-def test_a_timeout_may_be_infinite() -> None:
+def test_a_timeout_may_be_infinite(tmp_path: Path) -> None:
     """Of a call, and the grace of a worker that closes for longer than the warning waits."""
+    warned = tmp_path / "warned"
 
     class Closing(Counting):
         def close(self) -> None:
-            time.sleep(supervisor.WARN_AFTER + 0.2)
+            while not warned.exists():
+                time.sleep(0.01)
+
+    def let_go() -> None:
+        try:
+            wait_for(lambda: len(record) > 0)
+        finally:
+            warned.touch()
 
     with pool_of(timeout=math.inf, start_timeout=math.inf) as pool:
         pool.reset(seed=0, timeout=math.inf)
         assert pool.call("steps", timeout=math.inf) == [0, 0, 0, 0]
     pool = ProcessPool([Closing], start_method="fork")
-    with pytest.warns(SlowWorkerWarning, match="which closes its environments"):
+    thread = threading.Thread(target=let_go)
+    with pytest.warns(SlowWorkerWarning, match="which closes its environments") as record:
+        thread.start()
         pool.close(timeout=math.inf)
+    thread.join()
     assert not inspect(pool).deaths
 
 

@@ -109,7 +109,8 @@ def program(name: str, flavour: str) -> Path:
 
 def compile_sources(name: str, tools: build_ffi.Toolchain) -> list[Path]:
     sources = [C_TESTS / f"{name}.c", *([FUZZ_MAIN] if name in FUZZ else [])]
-    return [tools.compile(source, tools.own_flags) for source in sources]
+    with tools.locked():
+        return [tools.compile(source, tools.own_flags) for source in sources]
 
 
 def link(name: str, tools: build_ffi.Toolchain, inputs: Sequence[Path], output: Path) -> None:

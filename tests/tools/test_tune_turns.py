@@ -168,6 +168,8 @@ def test_what_fails_alone_too_leaves_the_others_side_by_side(tuned: Tuned) -> No
 @pytest.mark.slow
 def test_what_ends_by_itself_plays_one_by_one(tuned: Tuned) -> None:
     script = tuned.write()
+    # a run ends with the script
+    script.seconds = TEST_TIMEOUT / 4
     text = tuned.path.read_text()
     tuned.path.write_text(text.replace("while True:", "for _ in range(10_000):"))
     with closing(tuned.turns(script)) as own:
@@ -311,6 +313,7 @@ def test_a_process_that_answers_nothing_has_ended(running: Callable[..., Running
     own = running()
     own.warm_up(0.0, time.monotonic() + TEST_TIMEOUT)
     own.stop()
+    wait_for(lambda: states(own.pid) == {"T"})
     with pytest.raises(EndedError):
         own.begin(time.monotonic() + 0.1)
     own.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -265,3 +266,33 @@ def test_another_process_takes_the_library_from_the_cache(tmp_path: Path) -> Non
         for _ in range(2)
     ]
     assert printed[0] == printed[1] and printed[0].startswith("native [[0.5118216247")
+
+
+@pytest.mark.slow
+def test_programs_that_are_used_stay_in_the_cache(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Other processes remove the oldest at any time."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    program = (
+        "import sys, parallel_pool\n"
+        "from parallel_pool._translator import load\n"
+        "load.MAX_KEPT_PROGRAMS = 1\n"
+        "parallel_pool.load_source(sys.argv[1])"
+    )
+
+    def translate(name: str) -> set[str]:
+        """Translates a class; returns the names of those in the cache."""
+        command = [sys.executable, "-c", program, str(source(tmp_path, "", f"{name}.py"))]
+        subprocess.run(command, check=True)
+        return {path.name.partition("_")[0] for path in translated()}
+
+    def translated() -> list[Path]:
+        return list((tmp_path / "cache").glob("**/translated/*.c"))
+
+    translate("used")
+    assert translate("forgotten") == {"used", "forgotten"}
+    for path in translated():
+        os.utime(path, (0, 0))
+    translate("used")
+    assert translate("last") == {"used", "last"}

@@ -154,6 +154,7 @@ def test_agents_are_rows_of_a_vector_environment() -> None:
     envs = PoolParallelEnv(task_id, 4).as_vector_env()
     observations, infos = envs.reset(seed=1)
     assert observations.shape == (20, 3) and infos["energy"].shape == (20,)
+    envs.action_space.seed(1)
     for _ in range(30):
         *_, infos = envs.step(envs.action_space.sample())
     assert not infos["live"].all()

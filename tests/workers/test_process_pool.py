@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,7 +14,7 @@ from parallel_pool._engine.pool import Pool
 from parallel_pool._workers.process_pool import ProcessPool
 from parallel_pool.errors import BusyError, StateError
 from tests.contract.small_envs import Gate, Walker
-from tests.faults.failing_envs import Counting
+from tests.faults.failing_envs import Counting, kill
 
 MODES = ("next_step", "same_step", "disabled")
 
@@ -80,8 +78,7 @@ def test_after_a_restart_elapsed_steps_begin_at_0(autoreset: str) -> None:
         pool.reset(seed=0)
         for _ in range(2):
             pool.step([0, 0])
-        (pid, _) = pool.apply(lambda env: os.getpid())
-        os.kill(pid, signal.SIGKILL)
+        kill(pool, 0)
         batch = pool.step([0, 0])
         assert column(pool, batch, "truncated") == [True, True]
         assert column(pool, batch, "elapsed_step") == [2, 2]

@@ -193,7 +193,7 @@ def outcome(make: Any, *args: Any) -> Any:
 
 
 @pytest.mark.slow
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=250, deadline=None, derandomize=True, database=None)
 @given(infos_of_all(), st.integers(1, 4))
 # the first info decides the dtype of the others, and whether they can be cast to it
 @example([{"a": 1}, {"a": 0.5}, {"a": -1.5}], 1)
@@ -220,7 +220,7 @@ def test_infos_are_put_together_as_by_sync_vector_env(
 
 
 @pytest.mark.slow
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150, deadline=None, derandomize=True, database=None)
 @given(infos_of_all())
 @example([{"b": 1.0, "a": "", "c": 2.0}] * 2)
 def test_infos_of_each_environment_are_unchanged(infos: list[dict[Any, Any]]) -> None:
@@ -241,7 +241,7 @@ def kept_replies(infos: list[dict[Any, Any]]) -> dict[int, Reply]:
 
 
 @pytest.mark.slow
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=250, deadline=None, derandomize=True, database=None)
 @given(infos_of_all())
 @example([{}, {"a": 1.0}, {"a": 2.0}])
 @example([{"a": 2**63}, {"a": 1}])
