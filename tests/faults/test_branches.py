@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import asyncio
 import contextlib
 import gc
@@ -15,6 +16,7 @@ import threading
 from collections.abc import Callable, Iterator
 from multiprocessing import shared_memory
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -186,6 +188,29 @@ def test_gpus_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     before = found.find((), ())
     opened |= {7: "/dev/nvidia0", 8: "/dev/nvidiactl", 9: "/dev/dri/renderD128"}
     assert set(found.find((9,), ())) - set(before) == {"GPUs (/dev/nvidia0, /dev/nvidiactl)"}
+
+
+def test_threads_that_are_ending_are_not_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that was joined may exist for a moment more, though Python has forgotten it."""
+
+    def threads() -> set[str]:
+        return set(os.listdir("/proc/self/task"))
+
+    found, before, gate = holdings.Holdings(), threads(), threading.Lock()
+    gate.acquire()
+    # which Python never knew
+    _thread.start_new_thread(gate.acquire, ())
+    wait_for(lambda: len(threads() - before) == 1)
+    (tid,) = threads() - before
+    (named,) = found.find_threads()
+    assert f"thread {tid}" in named
+
+    def sleep(seconds: float) -> None:
+        gate.release()
+        wait_for(lambda: tid not in threads())
+
+    monkeypatch.setattr(holdings, "time", SimpleNamespace(sleep=sleep))
+    assert found.find_threads() == []
 
 
 def test_what_the_program_has_is_not_the_environments() -> None:

@@ -13,6 +13,7 @@ import os
 import re
 import stat
 import threading
+import time
 from collections.abc import Collection, Iterator
 
 # devices of GPUs, on which a context of the process depends
@@ -21,6 +22,8 @@ GPUS = ("/dev/nvidia", "/dev/kfd", "/dev/dri/")
 OWN_MEMORY = re.compile(r"/memfd:parallel_pool|.*/parallel_pool-\d+-\d+( \(deleted\))?$")
 # stdin, stdout and stderr
 NUM_STREAMS = 3
+# looks for threads, and seconds between two: one that was joined may exist for a moment more
+LOOKS, PAUSE = 50, 0.005
 
 
 class Holdings:
@@ -59,9 +62,13 @@ class Holdings:
         Call it after a fork, in the original: libraries such as OpenBLAS end their threads before a
         fork, and start them again when they need them.
         """
-        known = {thread.native_id for thread in threading.enumerate()} | self._threads
-        found = [f"{_name_of(tid)}, thread {tid}" for tid in _threads() if tid not in known]
-        return [f"threads ({', '.join(found)})"] if found else []
+        for _ in range(LOOKS):
+            known = {thread.native_id for thread in threading.enumerate()} | self._threads
+            found = [f"{_name_of(tid)}, thread {tid}" for tid in _threads() if tid not in known]
+            if not found:
+                return []
+            time.sleep(PAUSE)
+        return [f"threads ({', '.join(found)})"]
 
     def _opened(self) -> Iterator[tuple[int, str]]:
         for fd, target in descriptors().items():
