@@ -20,7 +20,7 @@ from parallel_pool._engine import sharing
 from parallel_pool._engine.pool import Pool
 from parallel_pool._native import ffi, lib, new_error
 from parallel_pool.compat.jax import make_gymnax, xla
-from parallel_pool.errors import ClosedError, PoolTimeoutError
+from parallel_pool.errors import BusyError, ClosedError, PoolTimeoutError, StateError
 from tests.support.jax_scans import scan
 from tests.support.timeouts import TEST_TIMEOUT, wait_for
 
@@ -141,6 +141,29 @@ def test_a_late_step_ends_a_scan(pool: Pool, gate: Path) -> None:
     assert found.obs[..., 0].tolist() == [1] * ENVS
     _, found = scan(xla(pool, timeout=LONG).step, handle, np.zeros((9, ENVS), np.int32))
     assert found.obs[-1, :, 0].tolist() == [10] * ENVS
+
+
+@pytest.mark.slow
+def test_while_a_program_steps_python_is_refused(pool: Pool, gate: Path) -> None:
+    functions = xla(pool)
+    found = []
+
+    def play() -> None:
+        actions = np.zeros((250, ENVS), np.int32)
+        found.append(scan(functions.step, functions.handle, actions))
+        jax.block_until_ready(found)
+
+    thread = threading.Thread(target=play)
+    thread.start()
+    wait_for_step(gate)
+    with pytest.raises((BusyError, StateError)):
+        pool.recv(timeout=0)
+    gate.touch()
+    thread.join()
+    ((handle, results),) = found
+    assert results.obs.shape[:2] == (250, ENVS) and int(handle[1]) == 250
+    # the handle is that of the last step
+    jax.block_until_ready(functions.step(handle, ZEROS))
 
 
 @pytest.mark.slow
