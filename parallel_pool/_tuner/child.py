@@ -137,7 +137,8 @@ class Watch:
                 found = self._measured(self._traced, ())
                 if not (found["rate"] or found["error"]):
                     # a short script had made its last step when it began to measure
-                    found = self._measured(self._before, ())
+                    before = self._measured(self._before, ())
+                    found = before if before["rate"] else found
                 self._tell({**found, "error": error or found["error"], "has_ended": True})
             except BaseException:
                 traceback.print_exc()

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from parallel_pool._workers.start import forkserver, launch
+from parallel_pool._workers.start import forkserver, launch, startup
 from parallel_pool._workers.start.connection import Connection
 from parallel_pool._workers.start.deadline import Deadline
 from parallel_pool._workers.watch import supervisor
@@ -105,12 +105,13 @@ def test_close_does_not_wait_for_a_fork_server_that_hangs(
     pool.reset(seed=0)
     stop(own_forkserver)
     monkeypatch.setattr(forkserver, "state_of", lambda pid: "D")
-    # of the thread that restarts a worker, which must end before
-    monkeypatch.setattr(supervisor, "KILL_TIMEOUT", TEST_TIMEOUT / 2)
+    # for none of its limits either
+    for module in (launch, startup, supervisor):
+        monkeypatch.setattr(module, "KILL_TIMEOUT", TEST_TIMEOUT / 2)
     os.kill(pid_of(pool, 1), signal.SIGKILL)
     wait_for(lambda: inspect(pool).restarting)
     began = time.monotonic()
-    pool.close()
+    pool.close(timeout=TEST_TIMEOUT / 2)
     assert time.monotonic() - began < TEST_TIMEOUT / 4
     assert not inspect(pool).restarting
 
