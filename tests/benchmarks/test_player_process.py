@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -55,15 +54,14 @@ def child(code: str, **options: object) -> player_proxy.PlayerProxy:
     return player_proxy.PlayerProxy("child", [sys.executable, "-c", code], os.environ, **options)
 
 
-def test_a_player_that_does_not_start_in_time_is_killed() -> None:
+def test_a_player_that_does_not_start_in_time_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+    # a machine that stands still for a second adds nothing to what it says
+    monkeypatch.setattr(player_proxy, "time", SimpleNamespace(monotonic=lambda: 5.0))
     # its worker is in the way of the end of its output
     code = "import subprocess, sys; subprocess.run(['sleep', '1000'])"
     proxy = child(code)
-    began = time.monotonic()
-    with pytest.raises(player_proxy.PlayerLostError, match=": it was ended") as caught:
+    with pytest.raises(player_proxy.PlayerLostError, match="no answer within 0 s: it was ended"):
         proxy.made(0.1)
-    said = re.match(r"no answer within (\d+) s", str(caught.value))
-    assert said is not None and int(said[1]) <= round(time.monotonic() - began)
     # a second time it does nothing
     proxy.close()
 

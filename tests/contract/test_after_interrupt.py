@@ -8,7 +8,6 @@ after C has returned the results.
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 import signal
 import threading
@@ -27,6 +26,7 @@ from parallel_pool._workers.start import forkserver
 from tests.contract.api_cases import CASES, Case
 from tests.contract.small_envs import Gate
 from tests.contract.test_refused_calls import compare
+from tests.support.threads import threads
 from tests.support.timeouts import wait_for
 from tests.support.worker_processes import children
 
@@ -95,11 +95,6 @@ def check_cure(case: Case, env: Any) -> None:
     assert any(hasattr(env, name) for name in cures), text
 
 
-def tasks() -> set[str]:
-    """The threads of this process."""
-    return set(os.listdir("/proc/self/task"))
-
-
 @pytest.mark.quick(1, sanitizers=9)
 @pytest.mark.usefixtures("alarm")
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
@@ -111,7 +106,7 @@ def test_a_reset_works_after_ctrl_c(
     gate = Gate(tmp_path)
     # packages that are imported only now start threads of their own
     case.make(gate).close()
-    before = tasks(), children()
+    before = threads(), children()
     with closing(case.make(gate)) as env:
         case.kind.start(env)
         for where, interrupt in interruptions(case, gate, monkeypatch).items():
@@ -124,4 +119,4 @@ def test_a_reset_works_after_ctrl_c(
                     compare(case.kind.start(env), case.kind.start(fresh), f"{where}: reset")
                     for _ in range(TURNS):
                         compare(case.kind.play(env), case.kind.play(fresh), where)
-    wait_for(lambda: not (tasks() - before[0] or children() - before[1]))
+    wait_for(lambda: not (threads() - before[0] or children() - before[1]))

@@ -36,6 +36,7 @@ from parallel_pool.leases import Lease, LeasePool
 from tests.faults.lease_envs import LONG, Asked, Gate, begun, goes_on, run
 from tests.support import interpreters
 from tests.support.programs import Program
+from tests.support.threads import threads
 from tests.support.timeouts import TEST_TIMEOUT, has_ended, wait_for
 
 pytestmark = pytest.mark.usefixtures("alarm")
@@ -192,10 +193,6 @@ def test_gpus_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_threads_that_are_ending_are_not_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """One that was joined may exist for a moment more, though Python has forgotten it."""
-
-    def threads() -> set[str]:
-        return set(os.listdir("/proc/self/task"))
-
     found, before, gate = holdings.Holdings(), threads(), threading.Lock()
     gate.acquire()
     # which Python never knew

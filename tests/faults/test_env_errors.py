@@ -14,6 +14,7 @@ import pytest
 
 from parallel_pool._engine.pool import Pool
 from parallel_pool.errors import EnvError, PoolError, StateError
+from tests.support.threads import threads
 
 FRESH, RUNNING, ENDED = range(3)
 
@@ -320,7 +321,7 @@ def test_an_environment_that_cannot_be_made_is_named(fail_env: int) -> None:
 @pytest.mark.sanitizers
 def test_a_constructor_that_fails_leaks_nothing() -> None:
     num_envs, rounds = 20000, 100
-    threads = set(os.listdir("/proc/self/task"))
+    at_first = threads()
 
     def fail() -> None:
         # the last one fails, after all others have been made
@@ -342,4 +343,4 @@ def test_a_constructor_that_fails_leaks_nothing() -> None:
         fail()
     # as much as a leak of four bytes per environment and round
     assert highest() - before < 4 * num_envs * rounds
-    assert set(os.listdir("/proc/self/task")) <= threads
+    assert threads() <= at_first

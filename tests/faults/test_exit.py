@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import os
 import subprocess
 import sys
 import weakref
@@ -16,6 +15,7 @@ import pytest
 
 from parallel_pool._engine.pool import Pool
 from tests.support.sampling import thinned
+from tests.support.threads import threads
 
 # seconds after which a process counts as hanging
 TEST_TIMEOUT = 120
@@ -155,10 +155,6 @@ count = [c.name for c in pool.columns].index("count")
 assert (pool.step(np.zeros(8, int))[count] == 2).all()
 """
     )
-
-
-def threads() -> set[str]:
-    return set(os.listdir("/proc/self/task"))
 
 
 def is_ending(thread: str) -> bool:
