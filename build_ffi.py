@@ -385,7 +385,7 @@ def bill_of_materials(version: str, numpy_version: str) -> dict[str, object]:
                 "name": "cffi",
                 "version": cffi.__version__,
                 "description": "the code that it generates for the engine's module",
-                "licenses": [{"expression": "MIT"}],
+                "licenses": [{"expression": "MIT-0"}],
                 "purl": f"pkg:pypi/cffi@{cffi.__version__}",
             },
         ],

@@ -34,6 +34,10 @@ import failures
 import instructions
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from build_ffi import usable_cores  # noqa: E402
+
 BUILD = ROOT / "build"
 BIN = Path(sys.executable).parent
 CC = os.environ.get("CC", "gcc")
@@ -231,7 +235,7 @@ def ended_together(
         print(done.stdout, end="", flush=True)
         return done
 
-    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as threads:
+    with ThreadPoolExecutor(usable_cores()) as threads:
         return list(threads.map(captured, commands))
 
 

@@ -22,7 +22,7 @@ from typing import Any
 from elftools.elf.dynamic import DynamicSection
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
-from macholib.mach_o import N_STAB
+from macholib.mach_o import LC_CODE_SIGNATURE, N_STAB
 from macholib.MachO import MachO
 from macholib.SymbolTable import SymbolTable
 
@@ -51,12 +51,14 @@ class Module:
         exported: the symbols that others may use.
         imported: the symbols that it takes from others.
         is_stripped: whether it holds nothing that only a debugger reads.
+        is_signed: whether the system that needs a signature finds one.
     """
 
     libraries: set[str]
     exported: set[str]
     imported: set[str]
     is_stripped: bool
+    is_signed: bool
 
 
 def read_elf(path: Path) -> Module:
@@ -72,6 +74,8 @@ def read_elf(path: Path) -> Module:
             exported={name for name, is_undefined in found if name and not is_undefined},
             imported={name for name, is_undefined in found if name and is_undefined},
             is_stripped=not has_debug,
+            # Linux needs none
+            is_signed=True,
         )
 
 
@@ -91,6 +95,8 @@ def read_macho(path: Path) -> Module:
         exported=names(table.extdefsyms) - harmless - {"__dso_handle", "_mh_dylib_header"},
         imported=names(table.undefsyms),
         is_stripped=not any(symbol.n_type & N_STAB for symbol, _ in table.localsyms),
+        # arm64 loads no module without
+        is_signed=any(command.cmd == LC_CODE_SIGNATURE for command, _, _ in header.commands),
     )
 
 
@@ -128,6 +134,8 @@ def faults_of_module(module: Module) -> Iterator[str]:
         yield f"the module needs {', '.join(sorted(module.libraries - LIBRARIES))}"
     if not module.is_stripped:
         yield "the module is not stripped"
+    if not module.is_signed:
+        yield "the module is not signed"
 
 
 def faults_of_tag(wheel: Path) -> Iterator[str]:

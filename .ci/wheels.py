@@ -1,6 +1,7 @@
 """Builds the sdist and the wheels of a release into dist/, on any Linux machine and without docker.
 
-    python .ci/wheels.py                   the sdist, and a wheel for each target
+    python .ci/wheels.py                   the sdist, and a wheel for each target; of compilers
+                                           that are missing it tells at the end
     python .ci/wheels.py x86_64 aarch64    the sdist, and the wheels of these targets
     python .ci/wheels.py --twice           builds each wheel again, and compares the bytes
 
@@ -272,14 +273,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
     unknown = [name for name in options.targets if name not in TARGETS]
     if unknown:
         parser.error(f"{unknown[0]}: choose from {', '.join(TARGETS)}")
+    names = options.targets or list(TARGETS)
+    reasons = {name: reason for name in names if (reason := lacking(TARGETS[name]))}
     try:
-        names = options.targets or list(TARGETS)
-        for path in build(names, options.out.resolve(), twice=options.twice):
+        buildable = [name for name in names if name not in reasons]
+        for path in build(buildable, options.out.resolve(), twice=options.twice):
             print(path.name, flush=True)
     except CannotBuild as reason:
+        reasons["build"] = reason
+    for reason in reasons.values():
         print(f"error: {reason}", file=sys.stderr)
-        return 1
-    return 0
+    return bool(reasons)
+
+
+def lacking(target: Target) -> CannotBuild | None:
+    """Returns what is missing to compile for a target; None if nothing is."""
+    try:
+        compiler(target)
+    except CannotBuild as reason:
+        return reason
+    return None
 
 
 if __name__ == "__main__":

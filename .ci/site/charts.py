@@ -14,10 +14,13 @@ GROUPS = {
     "Python environments": r"cartpole-python|image|exponential|workers|idle-workers",
     "Classic control": r"cartpole|engine-overhead",
     "Toy text": r"frozen-lake|taxi",
+    "MiniGrid": r"minigrid",
     "Procgen": r"procgen",
     "Atari": r"pong|breakout|atari|create-pong",
     "MuJoCo": r"ant|halfcheetah|hopper|walker2d|humanoid|create-ant",
-    "Box2D": r"lunar-lander|bipedal-walker",
+    "Control Suite": r"cheetah-run",
+    "Gymnasium-Robotics": r"fetch",
+    "Box2D": r"lunar-lander|bipedal-walker|car-racing",
 }
 PLACE = '<div id="charts"></div>'
 PAGE = """<div id="charts"><noscript>The charts need JavaScript; the tables do not.</noscript></div>

@@ -77,8 +77,9 @@ enum pp_dtype_set {
 /* the numbers of Box actions that the callbacks accept; the engine refuses all others */
 enum pp_numbers { PP_FINITE, PP_INFINITE /* infinities, too */, PP_NOT_FINITE /* and NaN */ };
 
-/* infos whose dtype is not always their own: that of NumPy's arithmetic with the action, or (one
- * bit or both, without the others) int64 in rows in which the reference has an int */
+/* For infos whose dtype varies in the reference: either PP_FOLLOW_ACTION (NumPy's arithmetic with
+ * the action decides), or one or both of PP_INT64_* (int64 in those rows, where the reference has
+ * an int). */
 enum pp_follow {
   PP_FOLLOW_ACTION = 1, /* that of the sum over the action times pp_field.factor */
   PP_INT64_ON_STEP = 4,

@@ -1,5 +1,5 @@
-/* Memory: after the first steps the engine allocates nothing. The linker's --wrap (see the
- * Makefile) lets this program count all of its allocations. */
+/* Memory: after the first steps the engine allocates nothing. The linker's --wrap
+ * (tests/support/c_programs.py) lets this program count all of its allocations. */
 #define _GNU_SOURCE
 #include "pool_tests.h"
 

@@ -2,8 +2,9 @@
  * optimization, machine and C library.
  *
  * The native environments return Gymnasium's bits. These contain the C library's sines and powers,
- * whose last bit depends on the library's version and on the processor. So the Makefile links this
- * program with replacements (--wrap) that use only operations that IEEE 754 rounds in one way.
+ * whose last bit depends on the library's version and on the processor. So this program is
+ * linked with replacements (--wrap, tests/support/c_programs.py) that use only operations that IEEE
+ * 754 rounds in one way.
  * tests/parity tests that the library's own functions give the reference's bits. fmod and fmaf are
  * exact in every library. Atari needs ROMs, and is tested in tests/parity, too.
  *

@@ -1,7 +1,7 @@
 /* The shared heap and the shared memory under it: blocks, growth, and system calls that fail.
  *
- * The linker's --wrap (see the Makefile) puts this program between the engine and the system, so
- * that it can make any call fail. */
+ * The linker's --wrap (tests/support/c_programs.py) puts this program between the engine and the
+ * system, so that it can make any call fail. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>

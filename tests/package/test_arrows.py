@@ -180,8 +180,13 @@ def for_each(paths: Iterable[Path]) -> Callable[[Callable[[Path], None]], Callab
 
     def make(check: Callable[[Path], None]) -> Callable[[], None]:
         def test() -> None:
+            faults = []
             for path in paths:
-                check(path)
+                try:
+                    check(path)
+                except AssertionError as fault:
+                    faults.append(str(fault))
+            assert not faults, "\n".join(faults)
 
         test.__name__, test.__doc__ = check.__name__, check.__doc__
         return test
@@ -313,7 +318,7 @@ def test_c_file_neither_prints_nor_ends_the_process(path: Path) -> None:
 def test_header_has_an_include_guard(path: Path) -> None:
     """The guard is the first thing after the opening comment, and the #endif the last."""
     code = without_comments(path.read_text()).strip()
-    guard = re.match(r"#ifndef (PP_\w+_H_?)\n#define \1\n", code)
+    guard = re.match(r"#ifndef (PP_\w+_H)\n#define \1\n", code)
     assert guard and code.endswith("#endif"), f"{name_of(path)} has no include guard"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import shutil
 import subprocess
@@ -87,6 +88,38 @@ def test_a_missing_compiler_is_named(wheels: Any, monkeypatch: pytest.MonkeyPatc
     with pytest.raises(wheels.CannotBuild, match=words):
         wheels.compiler(wheels.TARGETS["aarch64"])
 
+
+def test_the_others_are_built_where_a_compiler_is_missing(
+    wheels: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setattr(wheels.platform, "machine", lambda: "x86_64")
+    monkeypatch.setattr(wheels.shutil, "which", lambda name: None if "aarch64" in name else name)
+    asked = []
+
+    def build(names: list[str], folder: Path, *, twice: bool) -> list[Path]:
+        asked.extend(names)
+        return [folder / f"{name}.whl" for name in names]
+
+    monkeypatch.setattr(wheels, "build", build)
+    assert wheels.main(["--out", str(tmp_path)]) == 1
+    assert asked == ["x86_64", "macos-arm64"]
+    out, err = capsys.readouterr()
+    assert out.split() == ["x86_64.whl", "macos-arm64.whl"]
+    assert err.startswith("error: aarch64-linux-gnu-gcc was not found") and err.count("error") == 1
+    assert wheels.main(["x86_64", "--out", str(tmp_path)]) == 0
+
+
+def test_a_module_for_macos_must_be_signed(contents: Any) -> None:
+    good = contents.Module(
+        libraries={"/usr/lib/libSystem.B.dylib"},
+        exported={contents.EXPORTED},
+        imported=contents.FROM_SYSTEM,
+        is_stripped=True,
+        is_signed=True,
+    )
+    assert list(contents.faults_of_module(good)) == []
+    unsigned = dataclasses.replace(good, is_signed=False)
+    assert list(contents.faults_of_module(unsigned)) == ["the module is not signed"]
 
 @pytest.mark.package
 def test_our_wheel_has_no_faults(

@@ -45,6 +45,23 @@ def test_files_of_a_step_exist(file: str, words: list[str]) -> None:
             assert (ROOT / word).exists(), f"{file}: {word}"
 
 
+def test_what_is_published_was_tested() -> None:
+    """Also where a job that failed does not stop the others."""
+    jobs = yaml.safe_load((WORKFLOWS[0].parent / "release.yml").read_text())["jobs"]
+    publish = jobs["publish"]
+    machines = {each["runs-on"] for name, each in jobs.items() if name.startswith("installed")}
+    assert machines == {"${{ matrix.os }}", "macos-14"}
+    assert not any("continue-on-error" in each for each in jobs.values())
+    assert set(publish["needs"]) == jobs.keys() - {"publish"}
+    for name in ("build", "installed"):
+        assert f"needs.{name}.result == 'success'" in publish["if"]
+    (remove,) = (step for step in publish["steps"] if "run" in step)
+    assert remove == {
+        "if": "needs.installed-macos.result != 'success'",
+        "run": "rm dist/*macosx*",
+    }
+
+
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
 def test_a_job_has_no_more_rights_than_it_needs(path: Path) -> None:
     workflow = yaml.safe_load(path.read_text())
