@@ -54,6 +54,8 @@ WORKER_PER_CORE = ("-n", "2", "--dist", "worksteal")
 # ms where it has imported only these, which takes it a second.
 FORKING = ("tests/faults", "tests/workers")
 OTHERS = ("tests", *(f"--ignore={folder}" for folder in FORKING))
+# by file: each of the two pytest workers starts a cluster
+CLUSTER = ("-n", "2", "--dist", "loadfile", "-m", "cluster", "tests/apis/cluster")
 # make check runs the quick tests in these parts side by side, each in a process of its own: so a
 # file is collected once, and what a process does once (imports, JAX's and Procgen's first use) is
 # done in the parts that need it. They take 42, 40, 30, 23 and 17 s of 89.
@@ -350,9 +352,12 @@ def tests() -> None:
 
 def prove() -> None:
     """Runs the proven tests whose sources have changed, and writes tests/proofs.json."""
-    every = sorted(ROOT.glob("tests/**/test_*.py"))
-    files = [str(path) for path in every if "pytest.mark.proven" in path.read_text()]
-    pytest("prove", *WORKERS, "--proofs=all", "--prove", *files, **HUGE_PAGES)
+    proving = ["--proofs=all", "--prove"]
+    marks = ["-m", "not package and not cluster"]
+    pytest("prove-forking", *WORKERS, *proving, *marks, *FORKING, **HUGE_PAGES)
+    pytest("prove", *WORKERS, *proving, *marks, *OTHERS, **HUGE_PAGES)
+    pytest("prove-cluster", *CLUSTER, *proving)
+    pytest("prove-integration", *WORKER_PER_CORE, *proving, "integration/tests")
 
 
 def mujoco() -> None:
@@ -375,8 +380,7 @@ def package() -> None:
 
 def cluster() -> None:
     """The tests on Ray clusters of several nodes."""
-    # by file: each of the two pytest workers starts a cluster
-    pytest("cluster", "-n", "2", "--dist", "loadfile", "-m", "cluster", "tests/apis/cluster")
+    pytest("cluster", *CLUSTER, f"--proofs={revision()}")
 
 
 def wheels() -> None:
@@ -428,7 +432,7 @@ def docs() -> None:
 
 def integration() -> None:
     """The tests with real clients."""
-    pytest("integration", *WORKER_PER_CORE, "integration/tests")
+    pytest("integration", *WORKER_PER_CORE, f"--proofs={revision()}", "integration/tests")
 
 
 def address() -> None:
@@ -557,7 +561,8 @@ def under_sanitizer(sanitizers: str, runs: dict[str, list[str]], **env: str) -> 
     try:
         marks = "not package and not cluster and not slow"
         for each, paths in runs.items():
-            pytest(each, *WORKER_PER_CORE, "-m", marks, *paths, cwd=tree, **env)
+            options = [f"--proofs={revision()}", f"--sanitized={tree / 'report'}", "-m", marks]
+            pytest(each, *WORKER_PER_CORE, *options, *paths, cwd=tree, **env)
     finally:
         reports = sorted(tree.glob("report.*"))
         for report in reports:

@@ -20,6 +20,7 @@ from parallel_pool._apis.common.import_hook import after_import
 from parallel_pool._engine import registry
 from parallel_pool._workers.start import forkserver
 from tests.support import forked, sampling
+from tests.support.proofs import plugin
 from tests.support.timeouts import limited
 
 # Shells start background jobs with SIGINT ignored, and Python keeps that: tests of Ctrl-C would
@@ -70,28 +71,14 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.freeze()
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    options = parser.getgroup("proofs", "tests that are proven (tests/support/proofs)")
-    options.addoption(
-        "--proofs", metavar="SEED", help="run a sample of proven tests; the seed says which"
-    )
-    options.addoption(
-        "--prove", action="store_true", help="with --proofs: run only tests that are not proven"
-    )
+def pytest_addoption(pluginmanager: pytest.PytestPluginManager) -> None:
+    plugin.register(pluginmanager)
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    if config.getoption("--proofs"):
-        from tests.support.proofs.runs import Runs
-
-        config.pluginmanager.register(Runs(config), "proofs")
-
-
-@pytest.hookimpl(tryfirst=True)  # before -m looks at the marks
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+@pytest.hookimpl(wrapper=True)  # before proofs and -m look at the marks
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> Generator[None, object, object]:
     sampling.mark_slow(items)
-    if proofs := config.pluginmanager.get_plugin("proofs"):
-        proofs.select(config, items)
+    return (yield)
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from tests.support.proofs import plugin
+
 WHEEL = "test_envpool_wheel.py"
 
 collect_ignore = [] if importlib.util.find_spec("envpool") else [WHEEL]
@@ -18,6 +20,16 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 os.environ.setdefault("MKL_CBWR", "AUTO")
 # JAX reads it when it starts. What these tests train is compiled for longer than it runs.
 os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
+
+
+def pytest_addoption(pluginmanager: pytest.PytestPluginManager) -> None:
+    plugin.register(pluginmanager)
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    # they train, for long
+    item.add_marker(pytest.mark.slow)
+    plugin.mark_proven(item)
 
 
 def pytest_report_header() -> str:

@@ -1,4 +1,4 @@
-"""The programs of rejax and PureJaxRL, unchanged, learn on our environments in gymnax's form.
+"""The programs of rejax, unchanged, learn on our environments in gymnax's form.
 
 They run in a process of their own, with the packages that make installs into a folder beside the
 others, because spaces are of gymnax's classes where gymnax has been imported.
@@ -16,7 +16,6 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PUREJAXRL = Path(sys.prefix) / "purejaxrl"
 
 pytestmark = pytest.mark.skipif(
     not (Path(sys.prefix) / "rejax-0.1.3").exists(), reason="make could not install rejax"
@@ -64,12 +63,3 @@ def test_other_algorithms_of_rejax_train(programs: tuple[str, ...], sizes: dict[
         assert len(returns) == 2, program
         low, high = (-2000, 0) if "Pendulum" in program else (5, 500)
         assert low < min(returns) and max(returns) <= high, program
-
-
-@pytest.mark.skipif(
-    not PUREJAXRL.exists(),
-    reason="git clone https://github.com/luchris429/purejaxrl .venv/purejaxrl",
-)
-def test_purejaxrl_learns() -> None:
-    (returns,) = trained("purejaxrl.ppo", TOTAL_TIMESTEPS=65536)
-    assert returns[0] < 100 and max(returns) > 150

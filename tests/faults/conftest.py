@@ -1,4 +1,4 @@
-"""Fixture of tests that run programs."""
+"""Tests that make something fail: what they depend on, and a fixture of those that run programs."""
 
 from __future__ import annotations
 
@@ -10,6 +10,11 @@ import pytest
 
 from tests.faults.failing_envs import QUIET
 from tests.support.programs import PRELUDE, Program
+from tests.support.proofs import plugin
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    plugin.mark_proven(item)
 
 
 @pytest.fixture

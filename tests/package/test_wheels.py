@@ -121,6 +121,7 @@ def test_a_module_for_macos_must_be_signed(contents: Any) -> None:
     unsigned = dataclasses.replace(good, is_signed=False)
     assert list(contents.faults_of_module(unsigned)) == ["the module is not signed"]
 
+
 @pytest.mark.package
 def test_our_wheel_has_no_faults(
     packages: tuple[Path, Path], contents: Any, tmp_path: Path

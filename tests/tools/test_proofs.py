@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections import Counter
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -181,31 +182,28 @@ def test_the_table_is_in_order() -> None:
 # --------------------------------------------------------------------------------- the sample --
 
 
+@dataclass(frozen=True)
 class Case:
-    def __init__(self, nodeid: str, mark: str | None) -> None:
-        self.nodeid, self.mark = nodeid, mark
-
-    def get_closest_marker(self, name: str) -> object | None:
-        return SimpleNamespace() if name == self.mark else None
+    nodeid: str
 
 
-def cases(function: str, count: int, mark: str | None = "slow") -> list[Case]:
-    return [Case(f"tests/test_a.py::{function}[{i}]", mark) for i in range(count)]
+def cases(function: str, count: int) -> list[Case]:
+    return [Case(f"tests/test_a.py::{function}[{i}]") for i in range(count)]
 
 
 def ids(chosen: Iterable[Case]) -> set[str]:
     return {case.nodeid for case in chosen}
 
 
-def test_a_sample_has_all_quick_cases_and_a_tenth_of_the_slow_ones() -> None:
-    quick, slow = cases("test_quick", 5, None), cases("test_slow", 40)
-    chosen = ids(runs.sample([*quick, *slow], "a", 10))
-    assert ids(quick) <= chosen and len(chosen) == 9
-    assert chosen == ids(runs.sample([*quick, *slow], "a", 10))
+def test_a_sample_is_a_tenth_of_each_function() -> None:
+    slow = [*cases("test_a", 40), *cases("test_b", 20)]
+    chosen = ids(runs.sample(slow, "a", 10))
+    assert Counter(re.findall(r"::(test_.)", " ".join(chosen))) == {"test_a": 4, "test_b": 2}
+    assert chosen == ids(runs.sample(slow, "a", 10))
 
 
 def test_samples_of_many_commits_have_every_case() -> None:
-    few = [case for number in range(6) for case in cases(f"test_{number}", 3, "sanitizers")]
+    few = [case for number in range(6) for case in cases(f"test_{number}", 3)]
     chosen = [ids(runs.sample(few, str(commit), 10)) for commit in range(60)]
     assert set().union(*chosen) == ids(few)
     assert sum(map(len, chosen)) / 60 < len(few) / 6
@@ -216,7 +214,7 @@ def test_samples_of_many_commits_have_every_case() -> None:
 CONFTEST = """
 from pathlib import Path
 import pytest
-from tests.support.proofs import facts, kept, runs, sources, table
+from tests.support.proofs import facts, kept, plugin, sources, table
 
 sources.ROOT = Path(__file__).parent
 kept.of_proofs.path = sources.ROOT / "kept.json"
@@ -225,18 +223,8 @@ sources.APIS = sources.PACKAGE / "_apis"
 table.PATH = sources.ROOT / "proofs.json"
 facts.flags = lambda: "-O3"
 
-def pytest_addoption(parser):
-    parser.addoption("--proofs")
-    parser.addoption("--prove", action="store_true")
-
-def pytest_configure(config):
-    if config.getoption("--proofs"):
-        config.pluginmanager.register(runs.Runs(config), "proofs")
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(config, items):
-    if proofs := config.pluginmanager.get_plugin("proofs"):
-        proofs.select(config, items)
+def pytest_addoption(pluginmanager):
+    plugin.register(pluginmanager)
 """
 TESTS = """
 import pytest
@@ -288,7 +276,7 @@ def test_a_change_runs_in_full_and_is_proven_by_its_pass(project: pytest.Pyteste
     assert "test_chess.py is proven now: 21 cases passed" in said
     counts, said = outcome(project, *workers)
     assert counts == {"passed": 4, "failed": 0}, "two slow ones, the quick one, and the other file"
-    assert said == "proofs: 18 slow cases of 1 groups are proven and did not run"
+    assert said == "proofs: 18 cases of 1 groups are proven and did not run"
     # of the same size, and with the same time
     write(project, "int side = 9 ;")
     counts, said = outcome(project, *workers)
@@ -321,7 +309,7 @@ def test_of_what_another_machine_has_proven_a_third_runs(project: pytest.Pyteste
     proofs.write_text(elsewhere)
     counts, said = outcome(project, "-n", "2")
     assert counts == {"passed": 9, "failed": 0}, "seven slow ones, the quick one, the other file"
-    assert said == "proofs: 13 slow cases of 1 groups are proven elsewhere and did not run"
+    assert said == "proofs: 13 cases of 1 groups are proven elsewhere and did not run"
     assert proofs.read_text() == elsewhere, "a sample proves nothing"
     # and other sources are proven nowhere
     write(project, "int side = 8 + 0 ;")
@@ -348,3 +336,73 @@ def test_stranger():
     )
     said = outcome(project)[1]
     assert "not proven: its mark names no folder of the families classic_control" in said
+
+
+# ---------------------------------------------------------------------------- under a sanitizer --
+
+
+@pytest.fixture
+def reports(project: pytest.Pytester) -> Path:
+    """Returns where a sanitizer of the project would write, in the folder of its build."""
+    project.mkdir("address")
+    # the engine's Python code
+    engine = project.path / "parallel_pool" / "_engine"
+    engine.mkdir(parents=True)
+    (engine / "pool.py").write_text("envs = 1")
+    return project.path / "address" / "report"
+
+
+@pytest.mark.slow
+def test_a_tenth_of_what_a_sanitizer_has_seen_runs(project: pytest.Pytester, reports: Path) -> None:
+    under = ("-n", "2", f"--sanitized={reports}", "-m", "not nothing")
+    counts, said = outcome(project, *under)
+    assert counts == {"passed": 22, "failed": 0}
+    assert "test_chess.py[address] is proven now: 21 cases passed" in said
+    assert "test_other.py[address] is proven now: 1 cases passed" in said
+    counts, said = outcome(project, *under)
+    assert 2 <= counts["passed"] <= 4, "two slow ones; the quick one and the other file in turn"
+    assert f"{22 - counts['passed']} cases of 2 groups are proven and did not run" in said
+    # without the sanitizer nothing is proven
+    assert outcome(project)[0]["passed"] == 22
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        ("csrc/envs/chess/chess.c", "int side = 8 + 0 ;"),
+        ("csrc/pool/pool.c", "int pool ;"),
+        ("parallel_pool/_engine/pool.py", "envs = 2"),
+        ("test_chess.py", TESTS + "\nassert True"),
+    ],
+)
+def test_a_sanitizer_sees_in_full_what_changed(
+    project: pytest.Pytester, reports: Path, file: str, text: str
+) -> None:
+    under = (f"--sanitized={reports}",)
+    outcome(project, *under)
+    path = project.path / file
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(text)
+    # the engine that runs is newer
+    os.utime(path, (1, 1))
+    assert "test_chess.py[address] is proven now: 21 cases passed" in outcome(project, *under)[1]
+
+
+@pytest.mark.slow
+def test_other_cases_are_another_proof(project: pytest.Pytester, reports: Path) -> None:
+    under = (f"--sanitized={reports}",)
+    outcome(project, *under, "-m", "not slow")
+    # one quick case was proven, and not the slow ones
+    assert outcome(project, *under)[0]["passed"] == 22
+    outcome(project, *under, "-k", "quick")
+    assert outcome(project, *under, "-k", "not quick")[0]["passed"] == 21
+
+
+@pytest.mark.slow
+def test_what_a_sanitizer_reports_is_no_proof(project: pytest.Pytester, reports: Path) -> None:
+    written = reports.with_name("report.1234")
+    written.write_text("ERROR: AddressSanitizer: heap-use-after-free")
+    said = outcome(project, f"--sanitized={reports}")[1]
+    assert f"test_chess.py[address] is not proven: a sanitizer wrote {written}" in said
+    assert not (project.path / "proofs.json").exists()

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.apis.cluster.cases import add_node
+from tests.support.proofs import plugin
 from tests.support.timeouts import limited
 
 # no token in the home folder, and no usage report
@@ -25,6 +26,7 @@ NODES = 2
 def pytest_itemcollected(item: pytest.Item) -> None:
     # pytest calls this for the items of this folder only
     item.add_marker(pytest.mark.cluster)
+    plugin.mark_proven(item)
 
 
 @pytest.fixture(scope="session")

@@ -4,14 +4,18 @@ A file of tests says that it is proven with
 
     pytestmark = pytest.mark.proven("csrc/envs/minigrid")
 
-where the paths are those of the sources that it tests (sources.py has the rest). With by="env", the
-cases whose argument `env` is an id of one family of environments are a group of their own, which
-depends on that family's folder instead of on all.
+or a folder's conftest says it of all files that don't (`plugin.mark_proven`). The paths are those
+of the sources that it tests (sources.py has the rest). With by="env", the cases whose argument
+`env` is an id of one family of environments are a group of their own, which depends on that
+family's folder instead of on all.
 
 With --proofs SEED, a group whose hash is in the table of proofs runs its quick cases, and one of
 SHARE of its slow cases; the seed says which. It is one of SHARE_ELSEWHERE if the table has the hash
 for other kinds of machines only. Any other group runs in full. If all of its cases pass, its hash
 is written into the table. With --prove, the groups run, in full, that this kind has not proven.
+
+With --sanitized REPORTS, the engine is one that a sanitizer watches. Then every file is a group of
+its own, all of whose cases count as slow: see `SanitizedRuns`.
 """
 
 from __future__ import annotations
@@ -31,11 +35,13 @@ from parallel_pool import _native
 from parallel_pool._engine import registry
 from tests.support.proofs import facts, kept, sources, table
 
-# of the slow cases of a proven group, one of so many runs
+# of the cases of a proven group that are not quick, one of so many runs
 SHARE = 10
 # and of a group that only other kinds of machines have proven: the C library and our own code
 # choose instructions by the processor, so the bits of each kind are looked at
 SHARE_ELSEWHERE = 3
+# marks of cases of which a sample runs
+SAMPLED = ("slow", "sanitizers", "cluster")
 FAMILIES = "csrc/envs"
 
 
@@ -81,15 +87,32 @@ class Runs:
 
     # ------------------------------------------------------------------------- choice of tests --
 
+    @pytest.hookimpl(tryfirst=True)  # before -k and -m take cases away
+    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[Any]) -> None:
+        self.select(config, items)
+
+    def found_group(self, item: Any) -> tuple[str, tuple[str, ...]] | None:
+        """Returns the name of a case's group, and the paths that it names; None if it has none."""
+        mark = item.get_closest_marker("proven")
+        return group_of(item, mark) if mark else None
+
+    def digest(self, item: Any, named: tuple[str, ...]) -> str:
+        """Returns the hash of what a case's group depends on."""
+        return table.digest(item.path, named)
+
+    def is_always_run(self, item: Any) -> bool:
+        """Returns whether a case runs even if its group is proven."""
+        return not any(item.get_closest_marker(name) for name in SAMPLED)
+
     def select(self, config: pytest.Config, items: list[Any]) -> None:
-        """Takes away cases that are proven; call it before -k and -m take others away."""
+        """Takes away cases that are proven."""
         of_group: dict[str, list[Any]] = defaultdict(list)
         others = []
         for item in items:
-            if mark := item.get_closest_marker("proven"):
-                name, named = group_of(item, mark)
+            if found := self.found_group(item):
+                name, named = found
                 if name not in self.groups:
-                    digest = table.digest(item.path, named)
+                    digest = self.digest(item, named)
                     share = self.shares.get((name, digest), 1)
                     self.groups[name] = Group(digest, named, share)
                 self.group_of[item.nodeid] = name
@@ -101,8 +124,9 @@ class Runs:
         left_out = set(others if self.only else ())
         for name in self.proven:
             group = self.groups[name]
-            chosen = () if self.only else sample(of_group[name], self.seed, group.share)
-            gone = [item for item in of_group[name] if item not in chosen]
+            sampled = [item for item in of_group[name] if self.only or not self.is_always_run(item)]
+            chosen = () if self.only else sample(sampled, self.seed, group.share)
+            gone = [item for item in sampled if item not in chosen]
             group.left_out = len(gone)
             left_out.update(gone)
         if left_out:
@@ -129,7 +153,10 @@ class Runs:
             # an error when a test is set up, or cleaned up after it has passed
             self.groups[name].passed -= report.when == "teardown"
 
-    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        if self.only and exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:
+            # all is proven
+            session.exitstatus = pytest.ExitCode.OK
         if hasattr(session.config, "workeroutput"):
             session.config.workeroutput["proofs"] = {
                 name: vars(group) | {"strangers": [*group.strangers]}
@@ -154,7 +181,7 @@ class Runs:
         for share, where in ((SHARE, ""), (SHARE_ELSEWHERE, " elsewhere")):
             left_out = [group.left_out for group in self.groups.values() if group.share == share]
             if left_out and not self.only:
-                cases = f"{sum(left_out)} slow cases of {len(left_out)} groups"
+                cases = f"{sum(left_out)} cases of {len(left_out)} groups"
                 yield f"{cases} are proven{where} and did not run"
         changed = sources.newer_than(_native.path())
         new = {}
@@ -177,6 +204,42 @@ class Runs:
         if not self.whole or group.passed != group.cases:
             return f"{group.passed} of {group.cases} cases passed"
         return None
+
+
+class SanitizedRuns(Runs):
+    """Runs on an engine that a sanitizer watches.
+
+    A sanitizer watches C alone, and what C does depends on the C sources, on the Python code of the
+    engine, which owns the memory, and on what a test calls. So a group is what a run takes of one
+    file, and its hash is of these and of the options that choose the cases. What other Python code
+    changes is left to the sample.
+    """
+
+    def __init__(self, config: pytest.Config) -> None:
+        super().__init__(config)
+        # the path to which a sanitizer adds its process, in the folder of the engine's build
+        self.reports = Path(config.getoption("--sanitized"))
+        options = config.option
+        chosen = (options.markexpr, options.keyword, *(options.deselect or ()))
+        self.options = " ".join(map(str, chosen))
+
+    @pytest.hookimpl(trylast=True)  # when -k and -m have taken away what these runs never have
+    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[Any]) -> None:
+        self.select(config, items)
+
+    def found_group(self, item: Any) -> tuple[str, tuple[str, ...]]:
+        module = item.path.relative_to(sources.ROOT).as_posix()
+        return f"{module}[{self.reports.parent.name}]", ("csrc", "parallel_pool/_engine")
+
+    def digest(self, item: Any, named: tuple[str, ...]) -> str:
+        return table.sanitized_digest(item.path, named, self.options)
+
+    def is_always_run(self, item: Any) -> bool:
+        return False
+
+    def objection(self, group: Group) -> str | None:
+        found = next(self.reports.parent.glob(f"{self.reports.name}.*"), None)
+        return f"a sanitizer wrote {found}" if found else super().objection(group)
 
 
 def group_of(item: Any, mark: pytest.Mark) -> tuple[str, tuple[str, ...]]:
@@ -224,15 +287,12 @@ def shares(*, prove: bool) -> dict[tuple[str, str], int]:
 
 
 def sample(items: Sequence[Any], seed: str, share: int) -> set[Any]:
-    """Returns the quick cases of a group, and every share-th slow case of each test function.
+    """Returns every share-th case of each test function.
 
-    Functions with fewer slow cases have a turn with some seeds only.
+    Functions with fewer cases have a turn with some seeds only.
     """
     chosen, numbers = set(), Counter[str]()
     for item in items:
-        if not any(item.get_closest_marker(name) for name in ("slow", "sanitizers")):
-            chosen.add(item)
-            continue
         function = item.nodeid.partition("[")[0]
         start = zlib.crc32(f"{seed} {function}".encode())
         if (numbers[function] + start) % share == 0:

@@ -96,6 +96,12 @@ def of_test(test: Path, named: Iterable[str]) -> Sources:
     return Sources(frozenset(found.files), frozenset(found.packages))
 
 
+def below(folders: Iterable[str]) -> frozenset[Path]:
+    """Returns the files of folders below ROOT, without what they import."""
+    every = (path for name in folders for path in (ROOT / name).rglob("*"))
+    return frozenset(path for path in every if path.is_file() and not _is_made(path))
+
+
 def digest(files: Iterable[Path]) -> str:
     """Returns the hash of files, with their paths."""
     lines = [f"{path.relative_to(ROOT)} {_digest(path)}" for path in sorted(files)]
@@ -139,7 +145,7 @@ class _Search:
         if path in self.folders:
             return
         self.folders.add(path)
-        every = {each for each in path.rglob("*") if each.is_file() and not _is_made(each)}
+        every = below([str(path.relative_to(ROOT))])
         found = {each for each in every if path.parent != APIS or each.name not in COLLECTORS}
         self.files |= found
         for each in found:
@@ -205,14 +211,21 @@ class _Search:
             if path in self.files:
                 continue
             self.files.add(path)
-            beside = path.with_suffix(".c")
-            left += [beside] if beside.exists() else []
-            for name in _c_source(path).includes:
-                places = (folder / name for folder in (path.parent, CSRC, CSRC / "include"))
-                left += [place.resolve() for place in places if place.exists()][:1]
+            left += _included(path)
 
 
 # ---------------------------------------------------------------------------------- one file --
+
+
+@cache
+def _included(path: Path) -> list[Path]:
+    """Returns the files that a C file includes, and the C file of a header."""
+    beside = path.with_suffix(".c")
+    found = [beside] if beside.exists() else []
+    for name in _c_source(path).includes:
+        places = (folder / name for folder in (path.parent, CSRC, CSRC / "include"))
+        found += [place.resolve() for place in places if place.exists()][:1]
+    return found
 
 
 @cache

@@ -26,8 +26,19 @@ def digest(test: Path, named: Iterable[str]) -> str:
         named: what its mark `proven` names.
     """
     found = sources.of_test(test, named)
-    lines = [sources.digest(found.files), facts.flags(), *facts.packages(found.packages)]
-    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:HEX_DIGITS]
+    return _hash([sources.digest(found.files), facts.flags(), *facts.packages(found.packages)])
+
+
+def sanitized_digest(test: Path, folders: Iterable[str], options: str) -> str:
+    """Returns the hash of all that a file's result under a sanitizer depends on.
+
+    Args:
+        test: the file.
+        folders: of sources.
+        options: with which pytest chooses its cases.
+    """
+    files = {test, *sources.below(folders)}
+    return _hash([sources.digest(files), facts.flags(), options])
 
 
 def read() -> dict[str, dict[str, str]]:
@@ -51,6 +62,10 @@ def text(table: Table) -> str:
         for name, rows in sorted(table.items())
     }
     return json.dumps(kept, indent=1) + "\n"
+
+
+def _hash(lines: Iterable[str]) -> str:
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:HEX_DIGITS]
 
 
 def _file(group: str) -> Path:
