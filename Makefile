@@ -14,7 +14,7 @@ help:
 	@echo 'make demo     watch it run (two minutes from a fresh clone)'
 	@echo 'make check    lint and the quick tests: run it before each commit'
 	@echo 'make test     everything that CI runs: tests, packages, sanitizers'
-	@echo 'make prove    run long comparisons whose sources changed, for tests/proofs.json'
+	@echo 'make prove    run long tests whose sources changed, for tests/proofs.json'
 	@echo 'make bench    compare with other libraries on this machine'
 	@echo 'make docs     write the documentation site into build/site/html'
 	@echo 'make lint     style and types only;  make format repairs style'

@@ -53,7 +53,7 @@ WORKER_PER_CORE = ("-n", "2", "--dist", "worksteal")
 # takes 25 ms of the processor's time where pytest has imported all tests with torch and JAX, and 8
 # ms where it has imported only these, which takes it a second.
 FORKING = ("tests/faults", "tests/workers")
-OTHERS = ("tests", *(f"--ignore={folder}" for folder in FORKING))
+OTHERS = ("tests", *(f"--ignore={folder}" for folder in (*FORKING, "tests/apis/cluster")))
 # by file: each of the two pytest workers starts a cluster
 CLUSTER = ("-n", "2", "--dist", "loadfile", "-m", "cluster", "tests/apis/cluster")
 # make check runs the quick tests in these parts side by side, each in a process of its own: so a
@@ -558,16 +558,21 @@ def under_sanitizer(sanitizers: str, runs: dict[str, list[str]], **env: str) -> 
     # into files, because pytest captures what a worker writes, and loses it when the worker dies
     for options in ("ASAN_OPTIONS", "TSAN_OPTIONS"):
         env[options] = f"{env.get(options, '')}:log_path={tree / 'report'}"
+    proofs = ROOT / "tests" / "proofs.json"
+    before = proofs.read_bytes()
     try:
         marks = "not package and not cluster and not slow"
         for each, paths in runs.items():
-            options = [f"--proofs={revision()}", f"--sanitized={tree / 'report'}", "-m", marks]
+            options = [f"--proofs={revision()}", f"--sanitized={sanitizers}={tree / 'report'}"]
+            options += ["-m", marks]
             pytest(each, *WORKER_PER_CORE, *options, *paths, cwd=tree, **env)
     finally:
         reports = sorted(tree.glob("report.*"))
         for report in reports:
             print(report.read_text(errors="replace"))
     if reports:
+        # a process that outlived its tests may have written one
+        proofs.write_bytes(before)
         first = failures.head(reports[0].read_text(errors="replace").splitlines(), 2000)
         raise Failed(f"{len(reports)} sanitizer reports, though the tests passed\n{first}")
 

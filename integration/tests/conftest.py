@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import pytest
 
@@ -13,6 +13,17 @@ from tests.support.proofs import plugin
 WHEEL = "test_envpool_wheel.py"
 
 collect_ignore = [] if importlib.util.find_spec("envpool") else [WHEEL]
+
+# files whose tests train, for long; with what they depend on besides the engine and their imports
+TRAINING: dict[str, Sequence[str]] = {
+    **dict.fromkeys(("comparison", "gymnax_libraries", "gymnax_ppo", "jax_ppo"), ()),
+    **dict.fromkeys(("policy_sync", "ppo", "python_env", "python_environments"), ()),
+    **dict.fromkeys(("quadruped", "robots", "sb3_training", "shared_ppo"), ()),
+    "training_libraries": (
+        *("docs/training-libraries.md", "docs/rllib.md"),
+        *(f"parallel_pool/_apis/{name}" for name in ("envpool", "jax", "torch")),
+    ),
+}
 
 # torch reads both when it is imported. With the first, waiting threads leave the core to other
 # tests; with the second, MKL's results don't depend on where a matrix lies in memory.
@@ -27,9 +38,10 @@ def pytest_addoption(pluginmanager: pytest.PytestPluginManager) -> None:
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    # they train, for long
-    item.add_marker(pytest.mark.slow)
-    plugin.mark_proven(item)
+    more = TRAINING.get(item.path.stem.removeprefix("test_"))
+    if more is not None:
+        item.add_marker(pytest.mark.slow)
+        plugin.mark_proven(item, "integration/results", *more)
 
 
 def pytest_report_header() -> str:

@@ -13,8 +13,9 @@ PUREJAXRL = Path(sys.prefix) / "purejaxrl"
 
 
 @pytest.mark.skipif(
-    not PUREJAXRL.exists(),
-    reason="git clone https://github.com/luchris429/purejaxrl .venv/purejaxrl",
+    not (PUREJAXRL.exists() and (PUREJAXRL.parent / "rejax-0.1.3").exists()),
+    reason="it needs what make installs for rejax, and a clone:"
+    " git clone https://github.com/luchris429/purejaxrl .venv/purejaxrl",
 )
 def test_purejaxrl_learns() -> None:
     (returns,) = trained("purejaxrl.ppo", TOTAL_TIMESTEPS=65536)

@@ -78,9 +78,8 @@ def test_ale() -> None:
 
 def test_dm_control_by_shimmy() -> None:
     ids = ["dm_control/walker-walk-v0", "dm_control/cartpole-balance-v0"]
-    shown = run_with_dm_control(
-        "same_as_sync", *ids, "--register", "shimmy", "--steps", "200", "--limit", "60"
-    )
+    options = ["--register", "shimmy", "--steps", "200", "--limit", "60"]
+    shown = run_with_dm_control("integration.compare.same_as_sync", *ids, *options)
     for id in ids:
         assert f"{id}: the same for 200 steps; infos: _timestep" in shown
 
@@ -88,23 +87,26 @@ def test_dm_control_by_shimmy() -> None:
 def test_dm_control() -> None:
     """Its environments are dm_env's, of two kinds: the suite's, and composer's."""
     suite = ["walker-walk", "cartpole-balance", "acrobot-swingup"]
-    shown = run_with_dm_control("same_as_dm_loop", *suite, "--steps", "120")
+    shown = run_with_dm_control("integration.compare.same_as_dm_loop", *suite, "--steps", "120")
     assert shown.count("the same for 120 steps") == 3 and "; 0 episodes ended" not in shown
     shown = run_with_dm_control(
-        "same_as_dm_loop", "manipulation-stack_2_bricks_features", "--steps", "8"
+        "integration.compare.same_as_dm_loop",
+        "manipulation-stack_2_bricks_features",
+        "--steps",
+        "8",
     )
     assert "the same for 8 steps" in shown
 
 
 def run_with_dm_control(module: str, *arguments: str) -> str:
-    """Runs a module of this package, and returns what it prints.
+    """Runs a module, and returns what it prints.
 
     dm_control needs an older MuJoCo, so it runs in another interpreter.
     """
     assert DM_CONTROL_MUJOCO.is_dir(), "make installs it"
     path = os.pathsep.join(map(str, (DM_CONTROL_MUJOCO, ROOT)))
     done = subprocess.run(
-        [sys.executable, "-m", f"integration.compare.{module}", *arguments],
+        [sys.executable, "-m", module, *arguments],
         # no rendering
         env={**os.environ, "PYTHONPATH": path, "MUJOCO_GL": "disabled"},
         capture_output=True,

@@ -216,12 +216,13 @@ from pathlib import Path
 import pytest
 from tests.support.proofs import facts, kept, plugin, sources, table
 
-sources.ROOT = Path(__file__).parent
-kept.of_proofs.path = sources.ROOT / "kept.json"
+sources.ROOT = Path(__file__).resolve().parent
+# without their ends, these are no names of files on which the tests depend
+kept.of_proofs.path = (sources.ROOT / "kept").with_suffix(".json")
 sources.CSRC, sources.PACKAGE = sources.ROOT / "csrc", sources.ROOT / "parallel_pool"
 sources.APIS = sources.PACKAGE / "_apis"
-table.PATH = sources.ROOT / "proofs.json"
-facts.flags = lambda: "-O3"
+table.PATH = (sources.ROOT / "proofs").with_suffix(".json")
+facts.flags = lambda *sanitizers: " ".join(["-O3", *sanitizers])
 
 def pytest_addoption(pluginmanager):
     plugin.register(pluginmanager)
@@ -295,6 +296,27 @@ def test_a_part_proves_nothing(project: pytest.Pytester) -> None:
 
 
 @pytest.mark.slow
+def test_a_case_that_fails_takes_the_proof_away(project: pytest.Pytester) -> None:
+    """It was proven by chance, or depends on more than its hash says."""
+    luck = project.path / "luck"
+    text = TESTS + f"\ndef test_luck():\n    assert not Path({str(luck)!r}).exists()\n"
+    project.makepyfile(test_chess=text)
+    for workers in ((), ("-n", "2")):
+        assert "is proven now: 22 cases passed" in outcome(project, *workers)[1]
+        luck.touch()
+        counts, said = outcome(project, *workers)
+        assert counts == {"passed": 4, "failed": 1}
+        assert "no longer proven, because a case failed: test_chess.py" in said
+        luck.unlink()
+
+
+@pytest.mark.slow
+def test_cases_that_failed_last_prove_nothing(project: pytest.Pytester) -> None:
+    done = project.runpytest_subprocess("--proofs=a", "--lf")
+    assert "test_chess.py is not proven" in done.stdout.str()
+
+
+@pytest.mark.slow
 def test_prove_runs_only_what_is_not_proven(project: pytest.Pytester) -> None:
     assert outcome(project, "--prove")[0] == {"passed": 21, "failed": 0}
     assert outcome(project, "--prove")[0] == {"passed": 0, "failed": 0}
@@ -349,12 +371,14 @@ def reports(project: pytest.Pytester) -> Path:
     engine = project.path / "parallel_pool" / "_engine"
     engine.mkdir(parents=True)
     (engine / "pool.py").write_text("envs = 1")
+    # the copy that runs is newer
+    os.utime(engine / "pool.py", (1, 1))
     return project.path / "address" / "report"
 
 
 @pytest.mark.slow
 def test_a_tenth_of_what_a_sanitizer_has_seen_runs(project: pytest.Pytester, reports: Path) -> None:
-    under = ("-n", "2", f"--sanitized={reports}", "-m", "not nothing")
+    under = ("-n", "2", f"--sanitized=address={reports}", "-m", "not nothing")
     counts, said = outcome(project, *under)
     assert counts == {"passed": 22, "failed": 0}
     assert "test_chess.py[address] is proven now: 21 cases passed" in said
@@ -362,8 +386,23 @@ def test_a_tenth_of_what_a_sanitizer_has_seen_runs(project: pytest.Pytester, rep
     counts, said = outcome(project, *under)
     assert 2 <= counts["passed"] <= 4, "two slow ones; the quick one and the other file in turn"
     assert f"{22 - counts['passed']} cases of 2 groups are proven and did not run" in said
-    # without the sanitizer nothing is proven
+    # without the sanitizer, and with another one, nothing is proven
     assert outcome(project)[0]["passed"] == 22
+    assert outcome(project, f"--sanitized=thread={reports}")[0]["passed"] == 22
+
+
+@pytest.mark.slow
+def test_a_tree_with_links_has_the_same_proofs(
+    project: pytest.Pytester, reports: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As the one that is built for a sanitizer has."""
+    tree = project.mkdir("tree")
+    for entry in ("csrc", "test_chess.py", "test_other.py", "conftest.py", "tox.ini"):
+        (tree / entry).symlink_to(project.path / entry)
+    monkeypatch.chdir(tree)
+    said = outcome(project, f"--sanitized=address={reports}")[1]
+    assert "test_chess.py[address] is proven now: 21 cases passed" in said
+    assert "tree" not in (project.path / "proofs.json").read_text()
 
 
 @pytest.mark.slow
@@ -379,7 +418,7 @@ def test_a_tenth_of_what_a_sanitizer_has_seen_runs(project: pytest.Pytester, rep
 def test_a_sanitizer_sees_in_full_what_changed(
     project: pytest.Pytester, reports: Path, file: str, text: str
 ) -> None:
-    under = (f"--sanitized={reports}",)
+    under = (f"--sanitized=address={reports}",)
     outcome(project, *under)
     path = project.path / file
     path.parent.mkdir(exist_ok=True)
@@ -391,7 +430,7 @@ def test_a_sanitizer_sees_in_full_what_changed(
 
 @pytest.mark.slow
 def test_other_cases_are_another_proof(project: pytest.Pytester, reports: Path) -> None:
-    under = (f"--sanitized={reports}",)
+    under = (f"--sanitized=address={reports}",)
     outcome(project, *under, "-m", "not slow")
     # one quick case was proven, and not the slow ones
     assert outcome(project, *under)[0]["passed"] == 22
@@ -403,6 +442,6 @@ def test_other_cases_are_another_proof(project: pytest.Pytester, reports: Path) 
 def test_what_a_sanitizer_reports_is_no_proof(project: pytest.Pytester, reports: Path) -> None:
     written = reports.with_name("report.1234")
     written.write_text("ERROR: AddressSanitizer: heap-use-after-free")
-    said = outcome(project, f"--sanitized={reports}")[1]
+    said = outcome(project, f"--sanitized=address={reports}")[1]
     assert f"test_chess.py[address] is not proven: a sanitizer wrote {written}" in said
     assert not (project.path / "proofs.json").exists()

@@ -21,12 +21,15 @@ os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
 os.environ["RAY_DEDUP_LOGS"] = "1"
 
 NODES = 2
+# they run docstrings and a program of examples/, which are in no hash
+WITHOUT_PROOF = {"test_cluster_docstrings.py", "test_cluster_example.py"}
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
     # pytest calls this for the items of this folder only
     item.add_marker(pytest.mark.cluster)
-    plugin.mark_proven(item)
+    if item.path.name not in WITHOUT_PROOF:
+        plugin.mark_proven(item, "parallel_pool/_apis/cluster")
 
 
 @pytest.fixture(scope="session")

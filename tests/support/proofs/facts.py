@@ -6,6 +6,7 @@ is hashed with the sources.
 
 from __future__ import annotations
 
+import os
 import platform
 import re
 import subprocess
@@ -28,7 +29,10 @@ RUNNERS = {"pytest", "_pytest"}
 # what packages import for some of their environments, by extras that have more than we install
 ALSO = {"pettingzoo": ["multi_agent_ale_py"]}
 # the Makefile installs references beside the environment, in folders of these names
-BESIDE = ("dm-control-*", "mujoco-*", "procgen-reference")
+BESIDE = (
+    *("dm-control-*", "gymnasium-robotics-*", "mujoco-*", "procgen-reference", "rejax-*"),
+    *("training-libraries", "meta-world-*/lib/python*/site-packages"),
+)
 
 
 @cache
@@ -48,9 +52,10 @@ def _compiler() -> str:
 
 
 @cache
-def flags() -> str:
-    """Returns the flags of the engine's build, without folders."""
-    tools = build_ffi.Toolchain()
+def flags(sanitizers: str = "") -> str:
+    """Returns the flags of the engine's build with sanitizers, without folders."""
+    environ = {**os.environ, "PP_SANITIZE": sanitizers} if sanitizers else os.environ
+    tools = build_ffi.Toolchain(environ)
     words = [*tools.cc, *tools.own_flags, *tools.link_flags]
     return " ".join(word for word in words if not word.startswith("-I") and word != "-Werror")
 

@@ -10,8 +10,12 @@ import sys
 import pytest
 
 NAME = "proofs-options"
-# of tests that depend on all that is below an API, and on the APIs that they import
-BELOW_APIS = pytest.mark.proven("csrc", "parallel_pool/_engine", "parallel_pool/_workers")
+
+# folders and files of the package that all APIs share
+ENGINE = (
+    *("_engine", "_workers", "_tracing", "_native.py", "_lazy.py", "_include.py"),
+    *("_system.py", "_command.py", "errors.py"),
+)
 
 
 def register(manager: pytest.PytestPluginManager) -> None:
@@ -20,13 +24,19 @@ def register(manager: pytest.PytestPluginManager) -> None:
         manager.register(sys.modules[__name__], NAME)
 
 
-def mark_proven(item: pytest.Item) -> None:
-    """Marks a test with BELOW_APIS, unless its file says what it depends on.
+def mark_proven(item: pytest.Item, *more: str) -> None:
+    """Marks a test that depends on C, the engine, and the APIs that it imports.
 
-    Call it in a conftest's `pytest_itemcollected`, which pytest calls for the folder's tests only.
+    A file may say itself what it depends on. Call this in a conftest's `pytest_itemcollected`,
+    which pytest calls for the folder's tests only.
+
+    Args:
+        item: the test.
+        more: paths below ROOT on which it depends, too.
     """
     if not item.get_closest_marker("proven"):
-        item.add_marker(BELOW_APIS)
+        engine = (f"parallel_pool/{name}" for name in ENGINE)
+        item.add_marker(pytest.mark.proven("csrc", *engine, *more))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -39,8 +49,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     options.addoption(
         "--sanitized",
-        metavar="REPORTS",
-        help="with --proofs: a sanitizer watches the engine, and writes reports to this path",
+        metavar="NAMES=REPORTS",
+        help="with --proofs: these sanitizers watch the engine, and write reports to this path",
     )
 
 

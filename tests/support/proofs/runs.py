@@ -10,16 +10,18 @@ of the sources that it tests (sources.py has the rest). With by="env", the cases
 family's folder instead of on all.
 
 With --proofs SEED, a group whose hash is in the table of proofs runs its quick cases, and one of
-SHARE of its slow cases; the seed says which. It is one of SHARE_ELSEWHERE if the table has the hash
-for other kinds of machines only. Any other group runs in full. If all of its cases pass, its hash
-is written into the table. With --prove, the groups run, in full, that this kind has not proven.
+SHARE of the others; the seed says which. It is one of SHARE_ELSEWHERE if the table has the hash
+for other kinds of machines only. If a case fails, the group is no longer proven. Any other group
+runs in full. If all of its cases pass, its hash is written into the table. With --prove, the groups
+run, in full, that this kind has not proven.
 
-With --sanitized REPORTS, the engine is one that a sanitizer watches. Then every file is a group of
-its own, all of whose cases count as slow: see `SanitizedRuns`.
+With --sanitized, sanitizers watch the engine. Then every file is a group of its own, and all of its
+cases are sampled: see `SanitizedRuns`.
 """
 
 from __future__ import annotations
 
+import os
 import zlib
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -33,7 +35,7 @@ import pytest
 
 from parallel_pool import _native
 from parallel_pool._engine import registry
-from tests.support.proofs import facts, kept, sources, table
+from tests.support.proofs import facts, kept, plugin, sources, table
 
 # of the cases of a proven group that are not quick, one of so many runs
 SHARE = 10
@@ -43,6 +45,13 @@ SHARE_ELSEWHERE = 3
 # marks of cases of which a sample runs
 SAMPLED = ("slow", "sanitizers", "cluster")
 FAMILIES = "csrc/envs"
+# Of runs under a sanitizer: C, Python code that owns memory of C, what a sanitizer overlooks, and
+# which cases it sees.
+SANITIZED = (
+    *("csrc", "parallel_pool/_families", ".ci/tsan.supp", "tests/support/sampling.py"),
+    *(f"parallel_pool/{name}" for name in plugin.ENGINE),
+)
+SANITIZER_OPTIONS = ("ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS")
 
 
 @dataclass
@@ -52,10 +61,11 @@ class Group:
     Attributes:
         digest: of what they depend on.
         named: the paths that their mark names.
-        share: one of so many slow cases runs; 1 if the group is not proven.
+        share: one of so many cases that are not quick runs; 1 if the group is not proven.
         cases: how many there are.
         passed: how many passed in this process.
         left_out: how many were not run, because the group is proven.
+        failed: how many failed in this process.
         strangers: families of environments that were stepped, and that the mark does not name.
     """
 
@@ -65,6 +75,7 @@ class Group:
     cases: int = 0
     passed: int = 0
     left_out: int = 0
+    failed: int = 0
     strangers: set[str] = field(default_factory=set)
 
 
@@ -75,7 +86,8 @@ class Runs:
         self.seed: str = config.getoption("--proofs")
         self.only: bool = config.getoption("--prove")
         # a file's tests must all be collected, or their number means nothing
-        self.whole = not any("::" in each for each in config.args)
+        part = config.getoption("lf", False) or config.getoption("stepwise", False)
+        self.whole = not part and not any("::" in each for each in config.args)
         self.groups: dict[str, Group] = {}
         self.group_of: dict[str, str] = {}
         self.shares = shares(prove=self.only)
@@ -152,6 +164,7 @@ class Runs:
         elif name and not report.passed:
             # an error when a test is set up, or cleaned up after it has passed
             self.groups[name].passed -= report.when == "teardown"
+            self.groups[name].failed += report.failed
 
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         if self.only and exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:
@@ -168,8 +181,10 @@ class Runs:
         # a worker that died says nothing
         for name, values in getattr(node, "workeroutput", {}).get("proofs", {}).items():
             of_worker = Group(**values)
-            found = self.groups.setdefault(name, replace(of_worker, passed=0, strangers=set()))
+            new = replace(of_worker, passed=0, failed=0, strangers=set())
+            found = self.groups.setdefault(name, new)
             found.passed += of_worker.passed
+            found.failed += of_worker.failed
             found.strangers |= set(of_worker.strangers)
 
     def pytest_terminal_summary(self, terminalreporter: Any, config: pytest.Config) -> None:
@@ -183,7 +198,12 @@ class Runs:
             if left_out and not self.only:
                 cases = f"{sum(left_out)} cases of {len(left_out)} groups"
                 yield f"{cases} are proven{where} and did not run"
-        changed = sources.newer_than(_native.path())
+        failed = {name: self.groups[name] for name in sorted(self.proven)}
+        failed = {name: group for name, group in failed.items() if group.failed}
+        if failed:
+            table.remove({name: group.digest for name, group in failed.items()})
+            yield f"no longer proven, because a case failed: {', '.join(failed)}"
+        changed = self.newer_source()
         new = {}
         for name in sorted(self.groups.keys() - self.proven):
             reason = changed and f"{changed} is newer than the engine: make build"
@@ -195,6 +215,10 @@ class Runs:
         if new:
             table.add(new)
             yield f"{table.PATH.name} has {len(new)} new proofs: commit it"
+
+    def newer_source(self) -> Path | None:
+        """Returns a file that was changed after the engine was built, None for none."""
+        return sources.newer_than(_native.path())
 
     def objection(self, group: Group) -> str | None:
         """Returns why a group that ran is not proven, in words; None if it is."""
@@ -209,33 +233,40 @@ class Runs:
 class SanitizedRuns(Runs):
     """Runs on an engine that a sanitizer watches.
 
-    A sanitizer watches C alone, and what C does depends on the C sources, on the Python code of the
-    engine, which owns the memory, and on what a test calls. So a group is what a run takes of one
-    file, and its hash is of these and of the options that choose the cases. What other Python code
+    A sanitizer watches C alone, and what C does depends on the C sources, on the Python code that
+    owns its memory, and on what a test calls. So a group is what a run takes of one file, and its
+    hash is of these and of the options of pytest and of the sanitizer. What other Python code
     changes is left to the sample.
     """
 
     def __init__(self, config: pytest.Config) -> None:
         super().__init__(config)
-        # the path to which a sanitizer adds its process, in the folder of the engine's build
-        self.reports = Path(config.getoption("--sanitized"))
+        self.sanitizers, _, reports = config.getoption("--sanitized").partition("=")
+        # the path to which a sanitizer adds its process
+        self.reports = Path(reports)
         options = config.option
         chosen = (options.markexpr, options.keyword, *(options.deselect or ()))
-        self.options = " ".join(map(str, chosen))
+        of_sanitizer = " ".join(os.environ.get(name, "") for name in SANITIZER_OPTIONS)
+        self.options = " ".join([*map(str, chosen), of_sanitizer.replace(reports, "")])
 
     @pytest.hookimpl(trylast=True)  # when -k and -m have taken away what these runs never have
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[Any]) -> None:
         self.select(config, items)
 
     def found_group(self, item: Any) -> tuple[str, tuple[str, ...]]:
-        module = item.path.relative_to(sources.ROOT).as_posix()
-        return f"{module}[{self.reports.parent.name}]", ("csrc", "parallel_pool/_engine")
+        # these runs have a tree of their own, in which the tests are a link
+        module = item.path.resolve().relative_to(sources.ROOT).as_posix()
+        return f"{module}[{self.sanitizers}]", SANITIZED
 
     def digest(self, item: Any, named: tuple[str, ...]) -> str:
-        return table.sanitized_digest(item.path, named, self.options)
+        return table.sanitized_digest(item.path.resolve(), named, self.sanitizers, self.options)
 
     def is_always_run(self, item: Any) -> bool:
         return False
+
+    def newer_source(self) -> Path | None:
+        # the tree has a copy of the package, which is as old as its engine
+        return sources.newer_than(_native.path(), ["parallel_pool"])
 
     def objection(self, group: Group) -> str | None:
         found = next(self.reports.parent.glob(f"{self.reports.name}.*"), None)
@@ -271,7 +302,7 @@ def known_families(named: tuple[str, ...]) -> frozenset[str]:
 
 
 def shares(*, prove: bool) -> dict[tuple[str, str], int]:
-    """Returns one of how many slow cases runs, by group and hash; 1 for what is not there.
+    """Returns one of how many cases runs that are not quick, by group and hash.
 
     Args:
         prove: no proof of another kind of machine counts.

@@ -28,7 +28,7 @@ from typing import Any, NamedTuple, TypeGuard
 import parallel_pool._families  # noqa: F401 - fills `families`
 from parallel_pool._engine.registry import families
 from parallel_pool._prove_atari.sources import tokens
-from tests.support.proofs import kept
+from tests.support.proofs import kept, plugin
 
 ROOT = Path(__file__).resolve().parents[3]
 CSRC = ROOT / "csrc"
@@ -37,10 +37,7 @@ APIS = PACKAGE / "_apis"
 
 # Folders and files that all environments share. Quick tests, a sample of the slow ones, and the
 # tests of the engine itself run whatever changes.
-ENGINE = {
-    *("_engine", "_workers", "_tracing", "_native", "_lazy", "_include", "_system", "_command"),
-    "errors",
-}
+ENGINE = {Path(name).stem for name in plugin.ENGINE}
 # Modules of `_apis` that put steps together, which other modules have made. Their own tests are not
 # proven, and a proven file has quick cases of them at most.
 COLLECTORS = {
@@ -50,6 +47,8 @@ COLLECTORS = {
 }
 # programs beside the package, whose imports are followed
 PROGRAMS = ("tests", "benchmarks", "integration", "build_ffi")
+# It is imported by all tests, and every change of it would void all proofs.
+ROOT_CONFTEST = ROOT / "tests" / "conftest.py"
 # what the build copies from CSRC
 HEADERS = PACKAGE / "include"
 C_SUFFIXES = {".c", ".h", ".inl", ".def"}
@@ -89,6 +88,10 @@ def of_test(test: Path, named: Iterable[str]) -> Sources:
     found.follow(test)
     # importing the package adds make_vec to Gymnasium, whatever else a test imports
     found.folder(APIS / "gymnasium")
+    found.folder(APIS / "common")
+    # its fixtures
+    if (conftest := test.with_name("conftest.py")).exists() and conftest != ROOT_CONFTEST:
+        found.follow(conftest)
     for path in (ROOT / name for name in named):
         if not path.exists():
             raise ValueError(f"{path} does not exist: correct the mark `proven` of {test}")
@@ -97,8 +100,8 @@ def of_test(test: Path, named: Iterable[str]) -> Sources:
 
 
 def below(folders: Iterable[str]) -> frozenset[Path]:
-    """Returns the files of folders below ROOT, without what they import."""
-    every = (path for name in folders for path in (ROOT / name).rglob("*"))
+    """Returns files and those of folders below ROOT, without what they import."""
+    every = (path for name in folders for path in (ROOT / name, *(ROOT / name).rglob("*")))
     return frozenset(path for path in every if path.is_file() and not _is_made(path))
 
 
@@ -113,10 +116,16 @@ def families_of(path: str) -> frozenset[str]:
     return frozenset(name for file in _c_files(ROOT / path) for name in _c_source(file).families)
 
 
-def newer_than(module: Path) -> Path | None:
-    """Returns a C file that was changed after the engine's module was built, None for none."""
+def newer_than(module: Path, folders: Iterable[str] = ()) -> Path | None:
+    """Returns a file that was changed after the engine's module was built, None for none.
+
+    Args:
+        module: the engine's.
+        folders: of Python code that was copied when it was built.
+    """
     built = module.stat().st_mtime
-    return next((path for path in _c_files(CSRC) if path.stat().st_mtime > built), None)
+    every = (*_c_files(CSRC), *below(folders))
+    return next((path for path in every if path.stat().st_mtime > built), None)
 
 
 class _Search:

@@ -5,21 +5,24 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
-from tests.support.proofs import facts, sources
+from tests.support.proofs import facts, kept, sources
 
-PATH = sources.ROOT / "tests" / "proofs.json"
+TESTS = sources.ROOT / "tests"
+PATH = TESTS / "proofs.json"
 HEX_DIGITS = 16
 
 Table = Mapping[str, Mapping[str, str]]
 
 
 def digest(test: Path, named: Iterable[str]) -> str:
-    """Returns the hash of all that the result of a file of tests depends on, on this machine.
+    """Returns the hash of what the result of a file of tests depends on, on this machine.
 
     Args:
         test: the file.
@@ -29,16 +32,18 @@ def digest(test: Path, named: Iterable[str]) -> str:
     return _hash([sources.digest(found.files), facts.flags(), *facts.packages(found.packages)])
 
 
-def sanitized_digest(test: Path, folders: Iterable[str], options: str) -> str:
-    """Returns the hash of all that a file's result under a sanitizer depends on.
+def sanitized_digest(test: Path, paths: Iterable[str], sanitizers: str, options: str) -> str:
+    """Returns the hash of what a file's result under sanitizers depends on, on this machine.
 
     Args:
         test: the file.
-        folders: of sources.
-        options: with which pytest chooses its cases.
+        paths: of sources.
+        sanitizers: their names, with commas.
+        options: of the sanitizers, and those with which pytest chooses the cases.
     """
-    files = {test, *sources.below(folders)}
-    return _hash([sources.digest(files), facts.flags(), options])
+    own = {path for path in sources.of_test(test, ()).files if path.is_relative_to(TESTS)}
+    files = {test, *own, *sources.below(paths)}
+    return _hash([sources.digest(files), facts.flags(sanitizers), options])
 
 
 def read() -> dict[str, dict[str, str]]:
@@ -50,9 +55,31 @@ def read() -> dict[str, dict[str, str]]:
 
 def add(proofs: Mapping[str, str]) -> None:
     """Writes new proofs of this machine; those of files that are gone are dropped."""
-    table = read()
-    table[facts.machine()] = {**table.get(facts.machine(), {}), **proofs}
-    PATH.write_text(text(table))
+    with _changing() as table:
+        table[facts.machine()] = {**table.get(facts.machine(), {}), **proofs}
+
+
+def remove(proofs: Mapping[str, str]) -> None:
+    """Removes proofs, of all machines."""
+    with _changing() as table:
+        for rows in table.values():
+            for group, digest in proofs.items():
+                if rows.get(group) == digest:
+                    del rows[group]
+
+
+@contextmanager
+def _changing() -> Iterator[dict[str, dict[str, str]]]:
+    """Yields the table to be changed, then writes it; two processes take turns."""
+    place = kept.of_proofs.path.with_suffix(".lock")
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with place.open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        table = read()
+        yield table
+        partial = PATH.with_suffix(".partial")
+        partial.write_text(text(table))
+        partial.replace(PATH)
 
 
 def text(table: Table) -> str:
