@@ -247,7 +247,9 @@ class SanitizedRuns(Runs):
         options = config.option
         chosen = (options.markexpr, options.keyword, *(options.deselect or ()))
         of_sanitizer = " ".join(os.environ.get(name, "") for name in SANITIZER_OPTIONS)
-        self.options = " ".join([*map(str, chosen), of_sanitizer.replace(reports, "")])
+        # wherever the tree lies
+        of_sanitizer = of_sanitizer.replace(reports, "").replace(str(sources.ROOT), "")
+        self.options = " ".join([*map(str, chosen), of_sanitizer])
 
     @pytest.hookimpl(trylast=True)  # when -k and -m have taken away what these runs never have
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[Any]) -> None:
