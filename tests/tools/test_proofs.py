@@ -55,6 +55,12 @@ def test_a_proof_covers_no_module_that_puts_steps_together() -> None:
     assert not files & {path.relative_to(ROOT).as_posix() for path in made}
 
 
+def test_a_proof_covers_fixtures_and_not_the_code_of_proofs() -> None:
+    found = covered("tests/faults/test_arguments.py", "csrc/pool")
+    assert {"tests/faults/conftest.py", "tests/support/programs.py"} <= found
+    assert not any(path.startswith(("tests/support/proofs/", "tests/conftest.py")) for path in found)
+
+
 def test_a_proof_covers_what_runs_in_another_process() -> None:
     files = covered("test_control_suite.py", "csrc/envs/mujoco")
     assert "tests/support/reference/control_suite_player.py" in files

@@ -164,7 +164,8 @@ class _Search:
 
     def follow(self, path: Path) -> None:
         """Adds a Python file, and what it imports."""
-        if path in self.files:
+        # the code of proofs chooses which cases run, and changes no result
+        if path in self.files or path.parent == Path(__file__).parent:
             return
         self.files.add(path)
         table = path.with_suffix(".json")
