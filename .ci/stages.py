@@ -559,7 +559,7 @@ def under_sanitizer(sanitizers: str, runs: dict[str, list[str]], **env: str) -> 
     for options in ("ASAN_OPTIONS", "TSAN_OPTIONS"):
         env[options] = f"{env.get(options, '')}:log_path={tree / 'report'}"
     proofs = ROOT / "tests" / "proofs.json"
-    before = proofs.read_bytes()
+    before = proofs.read_bytes() if proofs.exists() else b"{}\n"
     try:
         marks = "not package and not cluster and not slow"
         for each, paths in runs.items():

@@ -1,7 +1,7 @@
 """Builds the sdist and the wheels of a release into dist/, on any Linux machine and without docker.
 
-    python .ci/wheels.py                   the sdist, and a wheel for each target; of compilers
-                                           that are missing it tells at the end
+    python .ci/wheels.py                   the sdist, and a wheel for each target; names the
+                                           compilers that are missing at the end
     python .ci/wheels.py x86_64 aarch64    the sdist, and the wheels of these targets
     python .ci/wheels.py --twice           builds each wheel again, and compares the bytes
 
