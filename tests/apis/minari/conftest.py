@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.proofs import plugin
+
 collect_ignore_glob: list[str] = []
 
 try:
@@ -16,6 +18,10 @@ except ImportError as error:
     REASON = f"recording needs Minari and h5py: {error}"
 else:
     REASON = ""
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    plugin.mark_proven(item)
 
 
 @pytest.fixture(autouse=True)
