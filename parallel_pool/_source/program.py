@@ -23,7 +23,7 @@ from parallel_pool.errors import SourceError
 LIMIT = 120.0
 VARIABLE = "PP_COMPILE_TIMEOUT"
 # seconds between two looks at whether a program has ended, whose streams another process may keep
-# open, and at whether it is unwanted
+# open, at whether it is unwanted, and at Ctrl-C
 POLL_INTERVAL = 0.1
 # seconds that an unwanted program has to end while its caller waits; killed ones end at once
 MAX_WAIT = 2.0
@@ -56,8 +56,10 @@ def run(command: Sequence[str], folder: Path | None = None) -> Done:
     call = _Call(command, seconds(), folder)
     try:
         call.start()
-        # not join, which takes a thread for ended if Ctrl-C interrupts it (before Python 3.13)
-        call.has_ended.wait()
+        # Not join, which takes a thread for ended if Ctrl-C interrupts it (before Python 3.13). And
+        # not one long wait: Ctrl-C in the moment before it begins would not end it.
+        while not call.has_ended.wait(POLL_INTERVAL):
+            pass
     except BaseException:
         call.is_unwanted.set()
         call.has_ended.wait(MAX_WAIT)

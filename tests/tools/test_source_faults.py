@@ -109,6 +109,43 @@ def test_ctrl_c_ends_a_compiler_with_its_children(
     assert not list((tmp_path / "cache").rglob(".build-*"))
 
 
+# as when Ctrl-C comes in the moment before the main thread begins to wait
+INTERRUPTED = """
+import os, signal, sys, threading, time
+import parallel_pool
+
+def interrupt():
+    while not os.path.exists(sys.argv[2]) or open(sys.argv[2]).read().count("\\n") < 2:
+        time.sleep(0.01)
+    signal.pthread_kill(threading.get_ident(), signal.SIGINT)
+
+threading.Thread(target=interrupt, daemon=True).start()
+parallel_pool.load_source(sys.argv[1])
+"""
+
+
+@pytest.mark.slow
+def test_ctrl_c_that_does_not_wake_the_main_thread_ends_a_compiler(
+    source: Path, compiler: Callable[[str], None], tmp_path: Path
+) -> None:
+    pids = tmp_path / "pids"
+    compiler(HANGS.format(pids=pids))
+    # so that it is not the deadline that ends it
+    env = {**os.environ, "PP_COMPILE_TIMEOUT": str(10 * TEST_TIMEOUT)}
+    command = [sys.executable, "-c", INTERRUPTED, str(source), str(pids)]
+    done = subprocess.run(
+        command,
+        cwd=ROOT,
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=TEST_TIMEOUT,
+        check=False,
+    )
+    assert done.stderr.rstrip().endswith("KeyboardInterrupt")
+    wait_for(lambda: all(map(has_ended, numbers(pids))))
+
+
 @pytest.mark.usefixtures("alarm")
 def test_a_process_that_keeps_the_compilers_streams_is_not_waited_for(
     source: Path, compiler: Callable[[str], None], tmp_path: Path
