@@ -84,11 +84,11 @@ def _changing() -> Iterator[dict[str, dict[str, str]]]:
 
 def text(table: Table) -> str:
     """Returns a table as JSON, with a line for each proof, so that a diff is readable."""
-    kept = {
+    shown = {
         name: {group: rows[group] for group in sorted(rows) if _file(group).exists()}
         for name, rows in sorted(table.items())
     }
-    return json.dumps(kept, indent=1) + "\n"
+    return json.dumps(shown, indent=1) + "\n"
 
 
 def _hash(lines: Iterable[str]) -> str:
