@@ -1,9 +1,9 @@
 """The process that `benchmarks.studies.checkouts` starts: plays a player of another checkout.
 
 It runs as a script under that checkout's interpreter, `python -P checkout_player.py SCENE NAME`,
-with the checkout on PYTHONPATH. It imports from that checkout only what every version of the
-benchmarks has: the scenes, their tasks and their players. In older checkouts these modules lie in
-`benchmarks` itself.
+with the checkout on PYTHONPATH; without arguments it prints as JSON which players each scene of
+that checkout has. It imports from that checkout only what every version of the benchmarks has: the
+scenes, their tasks and their players. In older checkouts these modules lie in `benchmarks` itself.
 """
 
 from __future__ import annotations
@@ -27,7 +27,14 @@ def races() -> list[Any]:
     return [race for name in names for race in import_module(name).RACES]
 
 
-def main(scene_name: str, name: str) -> None:
+def print_players() -> None:
+    """Prints the names of our players of each scene."""
+    with redirect_stdout(sys.stderr):
+        players = {scene.name: [who.name for who in scene.ours] for scene in races()}
+    print(json.dumps(players))
+
+
+def play(scene_name: str, name: str) -> None:
     """Makes a player; then plays, for each line of stdin, the number of batches in it."""
     out = sys.stdout
 
@@ -46,4 +53,7 @@ def main(scene_name: str, name: str) -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    if sys.argv[1:]:
+        play(*sys.argv[1:])
+    else:
+        print_players()

@@ -5,13 +5,16 @@ checkout's own interpreter (`.venv/bin/python`; this checkout's is the one that 
 The two take turns, as players of `parallel_pool._bench.race` do. Each round has new processes,
 since a process's speed depends on where its memory lies and on the seed of its hashes. The table
 shows steps per second of both, how many times faster this checkout is than the other one, and how
-many times less CPU time a step takes: medians of the rounds, quartiles in brackets.
+many times less CPU time a step takes: medians of the rounds, quartiles in brackets. A player of
+this checkout that the other one does not have is named, and not measured.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
+import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing
@@ -36,16 +39,33 @@ HEADER = (
 )
 
 
+def player_command(checkout: Path) -> list[str]:
+    """Returns the command that starts `checkout_player.py` under a checkout's interpreter."""
+    python = sys.executable if checkout == ROOT else str(checkout / ".venv/bin/python")
+    return [python, "-P", "-W", "ignore", str(PLAYER)]
+
+
+def players_of(checkout: Path) -> dict[str, list[str]]:
+    """Returns the names of our players of each scene that a checkout has."""
+    done = subprocess.run(
+        player_command(checkout),
+        env={**os.environ, "PYTHONPATH": str(checkout)},
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    players: dict[str, list[str]] = json.loads(done.stdout)
+    return players
+
+
 def player(checkout: Path, scene: Scene, name: str, hash_seed: int) -> PlayerProxy:
     """Makes one of our players of a scene in a process of another checkout."""
     paths = [str(checkout)]
     if scene.mujoco:
         paths.insert(0, str(pinned.folder(scene.mujoco)))
-    python = sys.executable if checkout == ROOT else str(checkout / ".venv/bin/python")
-    command = [python, "-P", "-W", "ignore", str(PLAYER)]
     variables = {"PYTHONPATH": os.pathsep.join(paths), "PYTHONHASHSEED": str(hash_seed)}
     return PlayerProxy(
-        f"{name} of {checkout}", [*command, scene.name, name], {**os.environ, **variables}
+        f"{name} of {checkout}", [*player_command(checkout), scene.name, name], {**os.environ, **variables}
     ).made()
 
 
@@ -86,7 +106,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("before", type=Path, help="the other checkout, built, with its .venv")
     parser.add_argument("scenes", nargs="*", metavar="SCENE", help="scenes to measure (all)")
     parser.add_argument("--rounds", type=int, default=9, help="rounds of each player (9)")
-    options = parser.parse_args(arguments)
+    options = parser.parse_intermixed_args(arguments)
     before: Path = options.before.resolve()
     if options.rounds < 1:
         parser.error(f"--rounds {options.rounds}: give 1 or more")
@@ -95,10 +115,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     unknown = [name for name in options.scenes if name not in RACES]
     if unknown:
         parser.error(f"no scene {', '.join(unknown)}: choose from {', '.join(RACES)}")
+    try:
+        theirs = players_of(before)
+    except subprocess.CalledProcessError:
+        parser.error(f"{before}: its scenes can't be imported, for the reason above")
     print(f"{machine.cpu_name()}, {before} -> {ROOT} ({machine.commit()})\n\n{HEADER}", flush=True)
     for name in options.scenes or RACES:
         for who in RACES[name].ours:
-            print(compare(before, RACES[name], who.name, options.rounds), flush=True)
+            if who.name in theirs.get(name, []):
+                print(compare(before, RACES[name], who.name, options.rounds), flush=True)
+            else:
+                print(f"| {name} | {who.name} | not there | | | |", flush=True)
     return 0
 
 

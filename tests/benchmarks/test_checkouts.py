@@ -11,7 +11,7 @@ import pytest
 
 from benchmarks.studies import checkouts
 
-# a module of scenes, whose player does 20 steps per second: ours is faster on any machine
+# a module of scenes that prints, as some packages do, whose player does 20 steps per second: ours is faster on any machine
 SLOW_SCENES = """
 import time
 from types import SimpleNamespace as Made
@@ -24,6 +24,7 @@ class Player:
     def close(self):
         pass
 
+print("hello from the scenes")
 ours = [Made(name="parallel_pool.make", make=lambda task: Player())]
 RACES = [Made(name="cartpole-1", task=None, ours=ours)]
 """
@@ -76,3 +77,29 @@ def test_wrong_arguments_are_refused(
     with pytest.raises(SystemExit):
         checkouts.main([str(slow_checkout), "cartpole-2"])
     assert "no scene cartpole-2: choose from cartpole-1024" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_players_that_the_other_checkout_lacks_are_named(
+    slow_checkout: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # the other checkout lacks a whole scene, and a player of one that it has
+    monkeypatch.setattr(checkouts, "compare", lambda before, scene, *_: f"{scene.name} is compared")
+    assert checkouts.main([str(slow_checkout), "--rounds", "1", "taxi-1024", "cartpole-1"]) == 0
+    assert capsys.readouterr().out.splitlines()[4:] == [
+        "| taxi-1024 | parallel_pool.make | not there | | | |",
+        "cartpole-1 is compared",
+        "| cartpole-1 | parallel_pool.make_vec | not there | | | |",
+    ]
+
+
+def test_a_checkout_whose_scenes_cannot_be_imported_is_refused(
+    slow_checkout: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    for scenes in (slow_checkout / "benchmarks").rglob("*scenes.py"):
+        scenes.write_text("import nothing_of_that_name")
+    with pytest.raises(SystemExit):
+        checkouts.main([str(slow_checkout)])
+    out, errors = capfd.readouterr()
+    assert "No module named 'nothing_of_that_name'" in errors
+    assert "its scenes can't be imported, for the reason above" in errors and not out
