@@ -32,6 +32,8 @@ SUFFIXES = {"C": (".c", ".h", ".inl", ".def"), "Python": (".py",)}
 FOLDERS = {"C": "csrc", "Python": "parallel_pool"}
 ENGINE = ("**/test_c.py", "contract")
 QUICK = "not package and not cluster and not slow and not sanitizers"
+# seconds after which a test counts as one that hangs
+HANGS = 150
 SLOW = "not package and (cluster or slow or sanitizers)"
 
 
@@ -459,6 +461,8 @@ def first_failure(tree: Path, marks: str, paths: Sequence[str] = ("tests",)) -> 
             "-p",
             "no:cacheprovider",
         ),
+        # a test that hangs has found the defect
+        *("-o", f"faulthandler_timeout={HANGS}"),
         # which finds every one, because its anchor is gone
         "--ignore=tests/tools/test_planted_defects.py",
         *("-m", marks, *paths),
