@@ -27,9 +27,9 @@ from parallel_pool._apis.cluster.session import Session
 from parallel_pool._apis.cluster.worker import Raised, Task
 from parallel_pool._apis.cluster.worker_slice import AGAIN, REPORT, WorkerSlice
 from parallel_pool._apis.common import reset_mask, vector_infos
-from parallel_pool._apis.common.vector_errors import NotResetError, PendingCallError
+from parallel_pool._apis.common.vector_errors import NotResetError, PendingCallError, check_call
 from parallel_pool._apis.common.vector_options import VectorOptions
-from parallel_pool._apis.gymnasium.vector_env import PoolVectorEnv, check_call
+from parallel_pool._apis.gymnasium.vector_env import PoolVectorEnv
 from parallel_pool._engine import seeds
 from parallel_pool._engine.actions import check_sequence, take_array
 from parallel_pool._engine.arguments import check_count, quote
@@ -384,10 +384,11 @@ class ClusterVectorEnv(PoolVectorEnv):
         self._send_resets(each, own, mask)
         if options and reset_mask.KEY in options:
             del options[reset_mask.KEY]
-        before = self._ended.copy()
+        ended = np.zeros_like(self._ended) if mask is None else self._ended & ~mask
         observations, _, _, _, infos = self._received(self._workers)
+        # no function call since `_joined` has handed over the rows: Ctrl-C would lose them
         self._was_reset = True
-        self._ended = np.zeros_like(before) if mask is None else before & ~mask
+        self._ended = ended
         return observations, infos
 
     def _send_resets(

@@ -13,6 +13,7 @@ from gymnasium.error import (
 )
 
 from parallel_pool import errors
+from parallel_pool._engine.arguments import quote
 from parallel_pool._lazy import public
 from parallel_pool.errors import ClosedError, PoolTimeoutError, StateError
 
@@ -44,6 +45,12 @@ class ClosedVectorEnvError(ClosedEnvironmentError, ClosedError):
 
 class VectorTimeoutError(PoolTimeoutError, multiprocessing.TimeoutError):
     """No result arrived within the timeout; nothing is lost, the next wait continues."""
+
+
+def check_call(name: str) -> None:
+    """Refuses the names that `call` can't be given; raises ValueError."""
+    if name in ("reset", "step", "close"):
+        raise ValueError(f"call({quote(name)}): call {name} directly instead")
 
 
 def explain_step(error: StateError, pool: BasePool, ended_cure: str | None) -> None:

@@ -1,4 +1,4 @@
-"""Options of a native vector environment, as opposed to those of the environments in it."""
+"""Options of a vector environment, as opposed to those of the environments in it."""
 
 from __future__ import annotations
 
@@ -41,3 +41,8 @@ class VectorOptions:
 
 
 DEFAULTS: dict[str, Any] = {field.name: field.default for field in fields(VectorOptions)}
+
+
+def autoreset_of(mode: AutoresetMode) -> str:
+    """Returns a mode's name as pools take it, such as "next_step"."""
+    return mode.name.lower()

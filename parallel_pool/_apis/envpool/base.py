@@ -290,7 +290,9 @@ class EnvPool(TraceMethod, TorchMethod, Uncopied):
         definition = self.pool.definition
         view = {} if camera_id is None else {"camera_id": camera_id}
         if view and "camera_id" not in getattr(registry.renderer_module(definition), "OPTIONS", ()):
-            raise ValueError(f"camera_id={quote(camera_id)}: {self.spec.id} has no cameras")
+            raise ValueError(
+                f"camera_id={quote(camera_id)}: {self.spec.id} has no cameras: leave camera_id out"
+            )
         if definition.can_render:
             return self.pool.render(ids)
         if self._renderer is None:

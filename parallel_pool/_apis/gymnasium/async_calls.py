@@ -14,8 +14,9 @@ from parallel_pool._apis.common.vector_errors import (
     NoPendingCallError,
     PendingCallError,
     VectorTimeoutError,
+    check_call,
 )
-from parallel_pool._apis.gymnasium.vector_env import PoolVectorEnv, check_call
+from parallel_pool._apis.gymnasium.vector_env import PoolVectorEnv
 from parallel_pool._engine import seeds
 from parallel_pool._engine.arguments import seconds
 from parallel_pool._engine.env_errors import env_error_of

@@ -18,7 +18,7 @@ from parallel_pool._apis.common.native_attributes import NativeAttributes
 from parallel_pool._apis.common.native_infos import VectorInfos
 from parallel_pool._apis.common.vector_errors import NotResetError, explain_step
 from parallel_pool._apis.common.vector_infos import in_order_of_rows, of_last_steps
-from parallel_pool._apis.common.vector_options import VectorOptions
+from parallel_pool._apis.common.vector_options import VectorOptions, autoreset_of
 from parallel_pool._apis.common.xla_parts import Convert, xla_parts
 from parallel_pool._apis.gymnasium import backends
 from parallel_pool._apis.gymnasium.async_calls import STEP, AsyncCalls, ResetRequest
@@ -60,6 +60,10 @@ class Sent(NamedTuple):
 
     actions: Any
     dtypes: DTypes
+
+
+# where results need nothing of the actions
+NOTHING_SENT = Sent(None, None)
 
 
 class Outcome(NamedTuple):
@@ -181,7 +185,7 @@ class NativeVectorEnv(AsyncCalls):
             self.num_envs,
             num_threads=vector.num_threads,
             thread_affinity_offset=vector.thread_affinity_offset,
-            autoreset=self.autoreset_mode.name.lower(),
+            autoreset=autoreset_of(self.autoreset_mode),
             max_episode_steps=choice.chain.limit(limit) or 0,
             reward_dtype="float64",
             options={**kwargs, **choice.chain.options},
@@ -214,9 +218,11 @@ class NativeVectorEnv(AsyncCalls):
             self.pool, reference, self.render_mode, drawing, self.metadata
         )
         # of the step in flight
-        self._sent = Sent(None, None)
+        self._sent = NOTHING_SENT
         # of the call that is pending: what returns its results
         self._call: Callable[[], tuple[Any, ...]] | None = None
+        # in the object, too: CPython caches reads of an object's own attributes, not of its class's
+        self._pending = None
         # the observations that a masked reset in flight leaves as they are
         self._others: Any = None
         # the calls of the pool's `set_state`, and how many of them `_ended` knows of
@@ -358,15 +364,12 @@ class NativeVectorEnv(AsyncCalls):
         if self._pending is not None:
             self._check_idle("step")
         try:
-            if self._plain_step is not None:
-                step: Step = self._plain_step(plain_step, actions)
+            # read first, called then: in one expression it would be looked up in the classes
+            pool_step = self._plain_step
+            if pool_step is not None:
+                step: Step = pool_step(plain_step, actions)
                 return step
-            self._check_can_step()
-
-            def convert(views: Views) -> Outcome:
-                return self._outcome(all_arrays(views), self._sent_of(actions))
-
-            return self._taken(self.pool.step_as, convert, self._rows(actions))
+            return self._step_in_full(actions)
         except BaseException as error:
             self._note_failure(error, STEP)
             if self._is_interrupted:
@@ -374,6 +377,15 @@ class NativeVectorEnv(AsyncCalls):
             if isinstance(error, StateError):
                 self._explain(error)
             raise
+
+    def _step_in_full(self, actions: Any) -> Step:
+        # not in `step`: a function in it would make each call slower, also of plain steps
+        self._check_can_step()
+
+        def convert(views: Views) -> Outcome:
+            return self._outcome(all_arrays(views), self._sent_of(actions))
+
+        return self._taken(self.pool.step_as, convert, self._rows(actions))
 
     def _send_step(self, actions: Any) -> None:
         try:
@@ -444,7 +456,7 @@ class NativeVectorEnv(AsyncCalls):
 
     def _check_can_step(self) -> None:
         """Raises NotResetError before the first reset."""
-        if not self._has_begun():
+        if not self._was_reset and not self._has_begun():
             self._check_open()
             raise NotResetError("step() before reset(): call reset() first")
         count = self._restores.count
@@ -463,6 +475,8 @@ class NativeVectorEnv(AsyncCalls):
 
     def _sent_of(self, actions: Any) -> Sent:
         """Returns what the result of a step needs of its actions."""
+        if not self._infos.follows and self._renderer is None:
+            return NOTHING_SENT
         dtypes = self.pool.action_dtypes(actions) if self._infos.follows else None
         return Sent(None if self._renderer is None else actions, dtypes)
 
@@ -478,7 +492,7 @@ class NativeVectorEnv(AsyncCalls):
         if self.autoreset_mode is AutoresetMode.SAME_STEP:
             restarted = ended | self._ended
             next_ended = self._none_ended
-            if ended.any():
+            if np.count_nonzero(ended):
                 infos = self._final(batch, ended, dtypes)
                 infos["final_info"] = in_order_of_rows(infos["final_info"] | episodes)
                 episodes = {}
@@ -486,7 +500,9 @@ class NativeVectorEnv(AsyncCalls):
             next_ended = ended
         infos.update(self._infos.of_step(batch, restarted, dtypes))
         infos.update(episodes)
-        if len(infos) > 2 and (episodes or self._infos.is_partial or restarted.any()):
+        if len(infos) > 2 and (
+            episodes or self._infos.is_partial or np.count_nonzero(restarted)
+        ):
             infos = in_order_of_rows(infos)
         drawn = failure = None
         if self._renderer is not None:

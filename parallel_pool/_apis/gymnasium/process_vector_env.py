@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from gymnasium.vector import AutoresetMode
 
+from parallel_pool._apis.common import vector_spaces
 from parallel_pool._apis.common.reply_reader import ReplyReader
 from parallel_pool._apis.common.vector_errors import NotResetError
-from parallel_pool._apis.common.vector_options import VectorOptions
-from parallel_pool._apis.gymnasium import spaces
+from parallel_pool._apis.common.vector_options import VectorOptions, autoreset_of
 from parallel_pool._apis.gymnasium.async_calls import STEP, AsyncCalls, ResetRequest
 from parallel_pool._engine.arguments import quote
 from parallel_pool._engine.rollouts import last_batch
@@ -160,7 +160,7 @@ class ProcessVectorEnv(AsyncCalls):
         self.pool = ProcessPool(
             self.env_fns,
             num_workers=_worker_count(num_workers, max_concurrency, self.env_fns),
-            autoreset=self.autoreset_mode.name.lower(),
+            autoreset=autoreset_of(self.autoreset_mode),
             start_method=context,
             timeout=timeout,
             start_timeout=start_timeout,
@@ -191,7 +191,7 @@ class ProcessVectorEnv(AsyncCalls):
         self._ended = np.zeros(self.num_envs, np.bool_)
 
     def _set_spaces(self, described: list[Description]) -> None:
-        found = spaces.combine(
+        found = vector_spaces.combine(
             self.observation_mode,
             [space for each in described for space in each.observation_spaces],
             [space for each in described for space in each.action_spaces],

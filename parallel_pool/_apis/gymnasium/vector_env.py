@@ -11,7 +11,6 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 
 from parallel_pool._apis.common.trace_method import TraceMethod
 from parallel_pool._apis.torch.torch_method import TorchMethod
-from parallel_pool._engine.arguments import quote
 from parallel_pool._engine.uncopied import Uncopied
 from parallel_pool._lazy import public
 
@@ -204,9 +203,3 @@ class PoolVectorEnv(
                 f"{len(values)} values for {self.num_envs} environments: give one for each"
             )
         return list(values)
-
-
-def check_call(name: str) -> None:
-    """Refuses the names that `call` can't be given; raises ValueError."""
-    if name in ("reset", "step", "close"):
-        raise ValueError(f"call({quote(name)}): call {name} directly instead")

@@ -11,7 +11,7 @@ from gymnasium.vector.utils import batch_space
 
 from parallel_pool._apis.common import vector_infos
 from parallel_pool._apis.common.reply_reader import ReplyReader
-from parallel_pool._apis.common.vector_options import VectorOptions
+from parallel_pool._apis.common.vector_options import VectorOptions, autoreset_of
 from parallel_pool._apis.gymnasium.process_vector_env import ProcessVectorEnv
 from parallel_pool._apis.mujoco_batch.task_worlds import DIVERGED, TaskWorlds, task_of
 from parallel_pool._engine.env_ids import one_id
@@ -135,7 +135,7 @@ class BatchVectorEnv(ProcessVectorEnv):
         self.single_action_space = worlds.action_space
         self.observation_space = batch_space(worlds.observation_space, worlds.num_envs)
         self.action_space = batch_space(worlds.action_space, worlds.num_envs)
-        self.pool = WorldsPool(worlds, autoreset=self.autoreset_mode.name.lower())
+        self.pool = WorldsPool(worlds, autoreset=autoreset_of(self.autoreset_mode))
         self._lane = lane_of(self.pool)
         self._adopt(WorldReader(self.pool, self.single_observation_space))
 

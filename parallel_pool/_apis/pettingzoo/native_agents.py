@@ -11,9 +11,9 @@ from gymnasium.vector import AutoresetMode
 
 from parallel_pool._apis.common import ale_ids, env_specs, renderer, reset_mask
 from parallel_pool._apis.common.native_attributes import NativeAttributes
-from parallel_pool._apis.common.vector_errors import NotResetError
+from parallel_pool._apis.common.vector_errors import NotResetError, check_call
 from parallel_pool._apis.common.vector_infos import spread
-from parallel_pool._apis.gymnasium.vector_env import check_call
+from parallel_pool._apis.common.vector_options import autoreset_of
 from parallel_pool._apis.pettingzoo.agents import Agents
 from parallel_pool._apis.pettingzoo.players import PlayerColumns
 from parallel_pool._engine.arguments import quote
@@ -76,7 +76,7 @@ class NativeAgents(Agents):
             batch_size=batch_size,
             num_threads=num_threads,
             thread_affinity_offset=thread_affinity_offset,
-            autoreset=mode.name.lower(),
+            autoreset=autoreset_of(mode),
             max_episode_steps=env_specs.time_limit(max_episode_steps, own_limit),
             reward_dtype="float64",
             options=options,

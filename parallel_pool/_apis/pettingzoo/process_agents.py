@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 
+from parallel_pool._apis.common import vector_spaces
 from parallel_pool._apis.common.reply_reader import ReplyReader
-from parallel_pool._apis.gymnasium import spaces
-from parallel_pool._apis.gymnasium.vector_env import check_call
+from parallel_pool._apis.common.vector_errors import check_call
+from parallel_pool._apis.common.vector_options import autoreset_of
 from parallel_pool._apis.pettingzoo.agents import Agents
 from parallel_pool._apis.pettingzoo.joint_columns import JointColumns
 from parallel_pool._apis.pettingzoo.joint_env import JointEnv, groups_of
@@ -54,7 +55,7 @@ class ProcessAgents(Agents):
         pool = ProcessPool(
             [_joint_function(fn) for fn in check_functions(env_fns)],
             batch_size=batch_size,
-            autoreset=mode.name.lower(),
+            autoreset=autoreset_of(mode),
             start_method=context,
             check_spaces=self._check_spaces,
             **arguments,
@@ -83,7 +84,7 @@ class ProcessAgents(Agents):
         observed = [space for each in described for space in each.observation_spaces]
         acted = [space for each in described for space in each.action_spaces]
         try:
-            self._action_space = spaces.combine("same", observed, acted).action
+            self._action_space = vector_spaces.combine("same", observed, acted).action
         except RuntimeError as error:
             raise RuntimeError(f"{DIFFER} (shown by groups of agents): {error}") from error
 

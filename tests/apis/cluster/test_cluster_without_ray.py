@@ -373,6 +373,43 @@ def test_ctrl_c_loses_no_result_that_all_workers_have_sent(
         interrupt_every_step_wait(envs, actions, expect, twin, turns=3, wait=wait)
 
 
+def test_ctrl_c_in_a_reset_leaves_it_pending(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It comes at every place where Python looks for it, once results are put together."""
+    join, place, is_over = results.joined, 0, False
+
+    def interrupted_join(*arguments: Any) -> Any:
+        sys.setprofile(interrupter)
+        return join(*arguments)
+
+    with closing(
+        ClusterVectorEnv(
+            *("CartPole-v1", 4),
+            num_workers=2,
+            max_episode_steps=1,
+            autoreset_mode=AutoresetMode.DISABLED,
+        )
+    ) as envs:
+        while not is_over:
+            envs.reset(seed=0)
+            # ends all episodes
+            envs.step([0] * 4)
+            place += 1
+            interrupter = Interrupter(place)
+            with monkeypatch.context() as patch:
+                patch.setattr(results, "joined", interrupted_join)
+                try:
+                    envs.reset()
+                    is_over = True
+                except KeyboardInterrupt:
+                    pass
+                finally:
+                    sys.setprofile(None)
+            if not is_over:
+                with pytest.raises(PendingCallError, match="call reset"):
+                    envs.step([0] * 4)
+    assert place > 3
+
+
 @pytest.mark.parametrize("learned", ["by set_state", "by a step"])
 def test_new_environments_go_on_from_snapshots(learned: str) -> None:
     """The first reset of new environments must not undo what was restored."""

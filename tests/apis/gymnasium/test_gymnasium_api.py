@@ -117,6 +117,23 @@ def test_results_are_the_callers_own() -> None:
     env.close()
 
 
+@pytest.mark.parametrize("task_id", ["FrozenLake-v1", "Hopper-v5", "ALE/Pong-v5"])
+def test_infos_that_are_written_to_change_no_later_ones(task_id: str) -> None:
+    ours, twin = (PoolVectorEnv(task_id, 3, max_episode_steps=4) for _ in range(2))
+    assert_same(ours.reset(seed=1), twin.reset(seed=1), "reset")
+    rng = np.random.default_rng(1)
+    ours.action_space.seed(1)
+    for step in range(30):
+        actions = ours.action_space.sample()
+        found = ours.step(actions)
+        assert_same(found, twin.step(actions), f"step {step}")
+        assert found[4]
+        for values in found[4].values():
+            values[...] = rng.integers(2, size=values.shape)
+    ours.close()
+    twin.close()
+
+
 def test_rewards_of_several_players() -> None:
     env = PoolVectorEnv("test/Duel-v0", 5)
     env.reset(seed=1)
