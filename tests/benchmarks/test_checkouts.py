@@ -11,7 +11,8 @@ import pytest
 
 from benchmarks.studies import checkouts
 
-# a module of scenes that prints, as some packages do, whose player does 20 steps per second: ours is faster on any machine
+# a module of scenes that prints, as some packages do, and whose player does 20 steps per second:
+# ours is faster on any machine
 SLOW_SCENES = """
 import time
 from types import SimpleNamespace as Made

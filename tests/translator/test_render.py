@@ -16,6 +16,7 @@ from gymnasium.envs.classic_control import cartpole
 import parallel_pool
 from parallel_pool._translator import layout, types
 from parallel_pool.errors import PoolError, StateError
+from tests.support import stand_in_moviepy
 from tests.translator import pictures
 from tests.translator.test_translated import CLASSES, REFUSED, stranger
 
@@ -143,8 +144,10 @@ def test_every_api_returns_the_same_pictures(shown: str) -> None:
     lists.close()
 
 
-def test_a_recorder_takes_the_pictures(shown: str, tmp_path: Path) -> None:
-    pytest.importorskip("moviepy")
+def test_a_recorder_takes_the_pictures(
+    shown: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stand_in_moviepy.put_in(monkeypatch)
     envs = parallel_pool.make_vec(shown, 2, render_mode="rgb_array")
     recorded = gymnasium.wrappers.vector.RecordVideo(
         envs, str(tmp_path), episode_trigger=lambda episode: True
@@ -153,7 +156,9 @@ def test_a_recorder_takes_the_pictures(shown: str, tmp_path: Path) -> None:
     for _ in range(12):
         recorded.step(np.zeros(2, int))
     recorded.close()
-    assert list(tmp_path.glob("*.mp4"))
+    videos = stand_in_moviepy.videos(tmp_path)
+    # two pictures of (20, 100, 3), side by side
+    assert videos and all(each.shape[1:] == (20, 200, 3) for each in videos.values())
 
 
 @pytest.mark.slow
