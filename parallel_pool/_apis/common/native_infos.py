@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from parallel_pool._apis.common.masks import has_any
 from parallel_pool._apis.common.vector_infos import Infos, nested, put, spread
 from parallel_pool._engine.actions import cast_info, info_dtype
 from parallel_pool._engine.buffers import Array, Column, engine_indices
@@ -102,7 +103,7 @@ class VectorInfos:
             # each info has its own mask: users may write to it
             if field.rows is not None:
                 mask = np.where(is_reset, field.rows.on_reset, field.rows.on_step)
-                if not np.any(mask):
+                if not has_any(mask):
                     continue
             elif not mixed or on_step == on_reset:
                 mask = every_env.copy()
@@ -154,13 +155,13 @@ def _termination_rows(field: Field) -> Array | bool:
 
 def put_masked(infos: Infos, name: str, values: Array, mask: Array) -> None:
     """Puts an info of the environments of a mask, which are some of all, if there are any."""
-    if mask.any():
+    if has_any(mask):
         put(infos, name, spread(values[mask], mask), mask)
 
 
 def _follow(values: Array, follows: int, mask: Array, dtypes: DTypes) -> Array:
     """Returns an info in the dtype of the first environment that has it, as Gymnasium does."""
-    if not follows or dtypes is None or not mask.any():
+    if not follows or dtypes is None or not has_any(mask):
         return values
     if isinstance(dtypes, np.dtype):
         return cast_info(values, info_dtype(dtypes, follows))

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from parallel_pool._apis.common.masks import has_any, rows_in
+
 if TYPE_CHECKING:
     from parallel_pool._engine.buffers import Array
 
@@ -28,7 +30,7 @@ FINAL_KEYS = ("final_obs", "_final_obs", "final_info", "_final_info")
 
 def put(infos: Infos, name: str, values: Array, mask: Array) -> None:
     """Adds an info that the environments of the mask have; adds nothing if the mask is empty."""
-    if mask.any():
+    if has_any(mask):
         infos[name], infos[f"_{name}"] = values, mask
 
 
@@ -70,8 +72,9 @@ def of_last_steps(observations: Any, ended: Array, final_info: Infos) -> Infos:
         ended: bool (n,).
         final_info: the infos of the steps that ended episodes.
     """
-    finals: Array = np.full(len(ended), None, object)
-    for row in np.flatnonzero(ended).tolist():
+    # of None
+    finals: Array = np.empty(len(ended), object)
+    for row in rows_in(ended):
         finals[row] = of_row(observations, row)
     return finals_of(finals, ended, final_info)
 
@@ -95,10 +98,14 @@ def in_order_of_rows(infos: Infos) -> Infos:
         infos: for each key its values and its mask, one after the other; keys that one row has are
             in their order.
     """
-    items = list(infos.items())
-    pairs = list(zip(items[::2], items[1::2], strict=True))
-    pairs.sort(key=lambda pair: int(pair[1][1].argmax()))
-    return dict(item for pair in pairs for item in pair)
+    names = list(infos)
+    if len(names) == 2:
+        return infos
+    firsts = [int(infos[name].argmax()) for name in names[1::2]]
+    order = sorted(range(len(firsts)), key=firsts.__getitem__)
+    if order == list(range(len(firsts))):
+        return infos
+    return {name: infos[name] for i in order for name in names[2 * i : 2 * i + 2]}
 
 
 def of_row(observations: Any, row: int) -> Any:
@@ -214,7 +221,7 @@ def _column(values: Sequence[Any], masks: Array) -> Array:
         # agents whose infos have different forms
         mixed: Array = np.full((num_envs, len(values)), None, object)
         for i, (value, mask) in enumerate(zip(values, masks, strict=True)):
-            for env in np.flatnonzero(mask).tolist():
+            for env in rows_in(mask):
                 mixed[env, i] = _row(value, env)
         return mixed.reshape(-1)
     shape, dtype = given[0].shape[1:], np.result_type(*(value.dtype for value in given))
@@ -237,9 +244,9 @@ def moved(infos: Infos, final: Infos, rows: Array) -> tuple[Infos, Infos]:
     for key in _keys(infos):
         value, mask = infos[key], infos[f"_{key}"]
         going, staying = mask & rows, mask & ~rows
-        if staying.any():
+        if has_any(staying):
             kept[key], kept[f"_{key}"] = _without(value, rows), staying
-        if going.any():
+        if has_any(going):
             had: Array = target.get(f"_{key}", np.zeros_like(going))
             target[key] = _merged(value, going, target.get(key), had)
             target[f"_{key}"] = going | had
@@ -258,7 +265,7 @@ def _without(value: Any, rows: Array) -> Any:
 def _mixed(value: Any, rows: Array, other: Any, others: Array) -> Array:
     """Returns one info of the rows of two whose forms differ, as those of some agents do."""
     mixed: Array = np.full(len(rows), None, object)
-    for row in np.flatnonzero(rows | others).tolist():
+    for row in rows_in(rows | others):
         mixed[row] = _row(value if rows[row] else other, row)
     return mixed
 
@@ -289,7 +296,7 @@ def rows_of(infos: Mapping[Any, Any], count: int) -> list[dict[Any, Any]]:
     for key in _keys(infos):
         value = infos[key]
         each = rows_of(value, count) if isinstance(value, dict) else None
-        for row in np.flatnonzero(infos[f"_{key}"]).tolist():
+        for row in rows_in(infos[f"_{key}"]):
             found[row][key] = _scalar(value[row]) if each is None else each[row]
     return found
 

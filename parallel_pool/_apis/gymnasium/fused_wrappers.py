@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from parallel_pool._apis.common.masks import has_any, rows_in
 from parallel_pool._apis.common.vector_infos import put, spread
 from parallel_pool._apis.gymnasium.fusion import Chain, Clip, Limit, Statistics
 from parallel_pool._engine.arguments import quote
@@ -44,7 +45,7 @@ class Episodes(NamedTuple):
         now = lengths.astype(np.int64)
         counted = Episodes(returns, now, self.starts.copy(), self.counts.copy())
         began = lengths == 0
-        if began.any():
+        if has_any(began):
             counted.starts[began] = time.perf_counter()
         return counted
 
@@ -115,7 +116,7 @@ class EpisodeRecorder:
         terminated, truncated = ends
         ended = terminated | truncated if self._sees_truncation else terminated
         infos: dict[str, Any] = {}
-        if not ended.any():
+        if not has_any(ended):
             return infos
         now = time.perf_counter()
         found = {
@@ -127,7 +128,7 @@ class EpisodeRecorder:
         episodes.starts[ended] = now
         episodes.counts[ended] += 1
         info: dict[str, Any] = {}
-        env_ids = np.flatnonzero(ended).tolist()
+        env_ids = rows_in(ended)
         for name, values in found.items():
             # each mask is a copy: users may write to it
             put(info, name, spread(values, ended), ended.copy())

@@ -14,6 +14,7 @@ from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_differing_spaces, batch_space
 
 from parallel_pool._apis.common import ale_ids, env_specs, renderer, reset_mask, tuples
+from parallel_pool._apis.common.masks import has_any
 from parallel_pool._apis.common.native_attributes import NativeAttributes
 from parallel_pool._apis.common.native_infos import VectorInfos
 from parallel_pool._apis.common.vector_errors import NotResetError, explain_step
@@ -492,7 +493,7 @@ class NativeVectorEnv(AsyncCalls):
         if self.autoreset_mode is AutoresetMode.SAME_STEP:
             restarted = ended | self._ended
             next_ended = self._none_ended
-            if np.count_nonzero(ended):
+            if has_any(ended):
                 infos = self._final(batch, ended, dtypes)
                 infos["final_info"] = in_order_of_rows(infos["final_info"] | episodes)
                 episodes = {}
@@ -500,9 +501,7 @@ class NativeVectorEnv(AsyncCalls):
             next_ended = ended
         infos.update(self._infos.of_step(batch, restarted, dtypes))
         infos.update(episodes)
-        if len(infos) > 2 and (
-            episodes or self._infos.is_partial or np.count_nonzero(restarted)
-        ):
+        if len(infos) > 2 and (episodes or self._infos.is_partial or has_any(restarted)):
             infos = in_order_of_rows(infos)
         drawn = failure = None
         if self._renderer is not None:

@@ -11,6 +11,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from parallel_pool._apis.common import reset_mask, vector_infos
+from parallel_pool._apis.common.masks import has_any, rows_in
 from parallel_pool._apis.common.trace_method import TraceMethod
 from parallel_pool._apis.pettingzoo.agent_table import AgentTable
 from parallel_pool._apis.pettingzoo.failures import failure_of
@@ -279,17 +280,17 @@ class AgentVectorEnv(TraceMethod, TorchMethod, Uncopied, VectorEnv[Any, Any, Any
         last_infos = own.pop("final_info", {})
         own.pop("_final_info", None)
         infos = rows.infos(own, agents)
-        if not ended.any():
+        if not has_any(ended):
             return observations, infos, restarts
         restarted = rows.spread(restarts)
         finals: Array = np.full(self.num_envs, None, object)
-        for row in np.flatnonzero(ended & restarted).tolist():
+        for row in rows_in(ended & restarted):
             finals[row] = rows.last_observations(last, row)
         final_infos, _ = vector_infos.moved(rows.infos(last_infos, agents), {}, ~ended)
         # of agents that ended before the others of their environment
         early = ended & ~restarted
-        if early.any():
-            for row in np.flatnonzero(early).tolist():
+        if has_any(early):
+            for row in rows_in(early):
                 finals[row] = row_of(observations, row)
             # a copy: they lie in the batch, which is converted again if Ctrl-C comes
             observations = map_leaves(partial(_without, early), observations)

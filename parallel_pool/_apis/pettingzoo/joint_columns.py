@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from gymnasium.vector.utils import concatenate, create_empty_array
 
+from parallel_pool._apis.common.masks import rows_in
 from parallel_pool._apis.pettingzoo import groups
 from parallel_pool._apis.pettingzoo.groups import AgentArrays
 from parallel_pool._apis.pettingzoo.joint_env import LIVE, TERMINATED, TRUNCATED, empty
@@ -50,7 +51,7 @@ class JointColumns:
         lives, terminations, truncations = (marks[:, row] for row in (LIVE, TERMINATED, TRUNCATED))
         if "final_obs" in infos:
             # the rows are of resets, which have replaced the steps before them
-            for row in np.flatnonzero(infos["_final_obs"]).tolist():
+            for row in rows_in(infos["_final_obs"]):
                 last = infos["final_obs"][row]
                 rewards[row] = last["reward"]
                 terminations[row], truncations[row] = last["marks"][[TERMINATED, TRUNCATED]]

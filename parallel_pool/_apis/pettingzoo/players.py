@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from parallel_pool._apis.common.masks import has_any
 from parallel_pool._apis.common.native_infos import VectorInfos
 from parallel_pool._apis.common.vector_infos import finals_of, in_order_of_rows
 from parallel_pool._apis.pettingzoo import groups
@@ -185,7 +186,7 @@ class PlayerColumns:
     def _last(self, batch: Batch, name: str, ended: Array, shape: tuple[int, ...]) -> Array:
         """Returns a mark (rows, k) of a step, also where the next episode has begun since."""
         found: Array = batch[self._marks[name]].reshape(shape).copy()
-        if self._finals is not None and ended.any():
+        if self._finals is not None and has_any(ended):
             found[ended] = batch[self._final_marks[name]].reshape(shape)[ended]
         return found
 
@@ -222,7 +223,7 @@ class PlayerColumns:
 
     def _infos_of(self, batch: Batch, ended: Array, dtypes: DTypes) -> dict[Any, Any]:
         """Returns the infos of a batch by agent, with those about episodes that have ended."""
-        has_finals = self._finals is not None and bool(ended.any())
+        has_finals = self._finals is not None and has_any(ended)
         if self._infos.is_empty and not has_finals:
             return {agent: {} for agent in self.possible_agents}
         columns, restarted = tuple(batch), self.restarted(batch)
@@ -233,7 +234,7 @@ class PlayerColumns:
             infos = finals_of(None, ended, final_info)
         if not self._infos.is_empty:
             infos.update(self._infos.of_step(columns, restarted, dtypes))
-        if len(infos) > 2 and (self._infos.is_partial or restarted.any()):
+        if len(infos) > 2 and (self._infos.is_partial or has_any(restarted)):
             infos = in_order_of_rows(infos)
         found = self._by_agent(infos, batch, self._marks)
         if has_finals:
@@ -281,7 +282,7 @@ class PlayerColumns:
             return [mask.copy() for _ in self.possible_agents]
         given = batch[marks[GIVEN]].reshape(len(mask), -1).T
         masks: Array = (given & self._bits[key] > 0) & mask
-        return [own if own.any() else None for own in masks]
+        return [own if has_any(own) else None for own in masks]
 
     def _final_observations(self, batch: Batch, ended: Array) -> dict[Any, Any]:
         """Returns the last observations of ended episodes by agent: arrays (n, ...)."""

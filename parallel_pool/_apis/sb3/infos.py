@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from parallel_pool._apis.common.env_infos import Info, is_python
+from parallel_pool._apis.common.masks import rows_in
 from parallel_pool._apis.common.native_infos import DTypes
-from parallel_pool._engine.buffers import Array, Column, engine_indices
+from parallel_pool._engine.buffers import Column, engine_indices
 from parallel_pool._engine.pool import Batch
 from parallel_pool._engine.specs import GIVEN, Definition, Field, Spec
 from parallel_pool._engine.trees import nest
@@ -63,7 +62,7 @@ class InfoDicts:
         self.follows = any(each.follows for each in self._steps)
         # in a mixture: the environments that lack an info
         self._lacking = [
-            (each.name, ids(~each.rows)) for each in self._steps if each.rows is not None
+            (each.name, rows_in(~each.rows)) for each in self._steps if each.rows is not None
         ]
         names = [each.name for each in self._steps]
         self._is_nested = any("." in name for name in names)
@@ -82,7 +81,7 @@ class InfoDicts:
             for env_id in lacking:
                 del found[env_id][name]
         for info in self._partial:
-            for env_id in np.flatnonzero(batch[info.given] & info.bit == 0).tolist():
+            for env_id in rows_in(batch[info.given] & info.bit == 0):
                 del found[env_id][info.name]
         return [{**nest(each), TRUNCATED: False} for each in found] if self._is_nested else found
 
@@ -93,18 +92,18 @@ class InfoDicts:
         given = self._ends
         if batch[self._terminated][env_id]:
             given = given + self._terminations
-        own = [info for info in given if info.is_of(env_id) and info.has(batch, env_id)]
-        infos = nest({info.name: info.one(batch, env_id, dtypes) for info in own})
+        infos = _of_row(given, batch, env_id, dtypes)
         infos[TRUNCATED] = is_truncated
         return infos
 
     def of_reset(self, batch: Batch, env_id: int) -> dict[str, Any]:
         """Returns the infos of the reset whose observation an environment's row holds."""
-        own = [it for it in self._resets if it.is_of(env_id) and it.has(batch, env_id)]
-        return nest({info.name: info.one(batch, env_id, None) for info in own})
+        return _of_row(self._resets, batch, env_id, None)
 
 
-def ids(mask: Array) -> list[int]:
-    """Returns the ids of the environments in a mask."""
-    found: list[int] = np.flatnonzero(mask).tolist()
-    return found
+def _of_row(infos: Sequence[Info], batch: Batch, env_id: int, dtypes: DTypes) -> dict[str, Any]:
+    """Returns those of the infos that an environment has in its row."""
+    if not infos:
+        return {}
+    own = [info for info in infos if info.is_of(env_id) and info.has(batch, env_id)]
+    return nest({info.name: info.one(batch, env_id, dtypes) for info in own})

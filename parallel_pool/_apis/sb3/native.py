@@ -12,12 +12,13 @@ from gymnasium.envs.registration import EnvSpec
 from gymnasium.spaces import Dict, Tuple
 
 from parallel_pool._apis.common import ale_ids, env_specs, renderer, tuples
+from parallel_pool._apis.common.masks import rows_in
 from parallel_pool._apis.common.native_attributes import NativeAttributes
 from parallel_pool._apis.common.vector_errors import NotResetError
 from parallel_pool._apis.common.vector_infos import of_row
 from parallel_pool._apis.sb3.action_masks import METHOD, ActionMasks
 from parallel_pool._apis.sb3.backend import each_reset
-from parallel_pool._apis.sb3.infos import InfoDicts, ids
+from parallel_pool._apis.sb3.infos import InfoDicts
 from parallel_pool._engine.arguments import quote
 from parallel_pool._engine.buffers import engine_indices
 from parallel_pool._engine.interrupted import drain
@@ -238,7 +239,7 @@ class NativeBackend:
         # of a step in flight nothing is known yet, and `set_state` is refused meanwhile
         if count == self._known_restores or self.pool.in_flight or not self._has_begun():
             return
-        self._failed = tuple(ids(find_resets(self.pool)))
+        self._failed = tuple(rows_in(find_resets(self.pool)))
         if self.pool.definition.tasks:
             batch = present_batch(self.pool)
             infos = self._infos.of_steps(batch, self.num_envs)
@@ -273,7 +274,7 @@ class NativeBackend:
         terminated, truncated = batch[self._terminated], batch[self._truncated]
         dones = terminated | truncated
         infos = self._infos.of_steps(batch, self.num_envs, self._dtypes)
-        restarted = ids(dones) if dones.any() else []
+        restarted = rows_in(dones)
         for env_id in restarted:
             is_truncated = bool(truncated[env_id]) and not terminated[env_id]
             infos[env_id] = self._infos.of_end(batch, env_id, is_truncated, self._dtypes)

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from gymnasium.spaces import Dict, Space, Tuple
 
+from parallel_pool._apis.common.masks import rows_in
 from parallel_pool._apis.common.reply_reader import ReplyReader
 from parallel_pool._apis.sb3 import in_worker
 from parallel_pool._apis.sb3.backend import each_reset
-from parallel_pool._apis.sb3.infos import TRUNCATED, ids
+from parallel_pool._apis.sb3.infos import TRUNCATED
 from parallel_pool._engine.env_errors import env_error_of
 from parallel_pool._engine.interrupted import drain
 from parallel_pool._engine.pool_checks import check_idle, check_reset
@@ -153,7 +154,7 @@ class ProcessBackend:
             replies = self._replies.by_env()
             infos: list[dict[str, Any]] = [{TRUNCATED: False} for _ in range(self.num_envs)]
             if replies or self._failed:
-                self._fill_infos(infos, converted, ids(dones), replies)
+                self._fill_infos(infos, converted, rows_in(dones), replies)
             return (self._observations(converted, replies), rewards, dones, infos), [], None
         except Exception as error:
             # raised once the batch is taken, so that the next step is not refused

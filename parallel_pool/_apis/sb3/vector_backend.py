@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parallel_pool._apis.common import vector_infos
-from parallel_pool._apis.sb3.infos import TRUNCATED, ids
+from parallel_pool._apis.common.masks import has_any, rows_in
+from parallel_pool._apis.sb3.infos import TRUNCATED
 from parallel_pool._workers.data.messages import RESTARTED
 
 if TYPE_CHECKING:
@@ -76,13 +77,13 @@ class VectorBackend:
         finals, of_ends = infos.get("final_obs"), infos.get("final_info", {})
         found = self._rows_of(infos)
         self._note(observations, found)
-        for row in ids(dones if restarted is None else restarted):
+        for row in rows_in(dones if restarted is None else restarted):
             # what the step returned is of the next episode's reset
             self.reset_infos[row] = found[row]
             found[row] = {name: found[row][name] for name in RESTARTED if name in found[row]}
-        if dones.any():
+        if has_any(dones):
             ends = vector_infos.rows_of(of_ends, self.num_envs)
-            for row in ids(dones):
+            for row in rows_in(dones):
                 found[row] |= ends[row]
                 found[row]["terminal_observation"] = finals[row]
         for info, is_truncated in zip(found, (truncated & ~terminated).tolist(), strict=True):
