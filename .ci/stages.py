@@ -77,7 +77,7 @@ QUICK_PARTS["quick-others"] += [
 HUGE_PAGES = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
 
 # Every test run ends with the ten slowest tests of half a second or more.
-SLOWEST = ("--durations=10", "--durations-min=0.5")
+DURATIONS = ("--durations=10", "--durations-min=0.5")
 
 # Tests that do not run under the sanitizers: those that run none of our C code, those that compile
 # C themselves or link the shipped module's objects, where no sanitizer is (tests/c/test_c.py and
@@ -291,7 +291,7 @@ def new_report(name: str) -> Path:
 
 def reporting(report: Path) -> list[str]:
     """Returns the options of every run of pytest."""
-    return ["-q", *SLOWEST, f"--junitxml={report}"]
+    return ["-q", *DURATIONS, f"--junitxml={report}"]
 
 
 def count(report: Path) -> None:

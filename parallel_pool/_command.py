@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 from parallel_pool._engine import outputs
 from parallel_pool._engine.arguments import named, quote
 
-INTERRUPTED = 130
+INTERRUPT_STATUS = 130
 
 
 def until_interrupted(run: Callable[[], int]) -> int:
@@ -27,7 +27,7 @@ def until_interrupted(run: Callable[[], int]) -> int:
         return run()
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
-        return INTERRUPTED
+        return INTERRUPT_STATUS
 
 
 @contextlib.contextmanager

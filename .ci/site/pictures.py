@@ -34,7 +34,7 @@ GAP = 6
 MAX_FILE_BYTES = 300_000  # bytes of a file
 TILE = 128  # side of a picture in a grid
 COLUMNS = 8
-DRIVEN = 5  # steps between two pictures of a car
+STEPS_PER_PICTURE = 5  # steps between two pictures of a car
 # Of a strip: how many colours it has, how they are chosen, and how often this is improved.
 PALETTE = 48, Image.Quantize.MEDIANCUT, 0
 # the red of a car covers few pixels: MEDIANCUT leaves it out
@@ -97,7 +97,7 @@ def drive(task_id: str, _: int) -> Iterator[np.ndarray[Any, Any]]:
         observations, _ = envs.reset(seed=3)
         for _ in range(FRAMES):
             yield envs.render()[0]
-            for _ in range(DRIVEN):
+            for _ in range(STEPS_PER_PICTURE):
                 # some rows ahead of the car, whose own column is the middle one
                 red, green, _ = np.moveaxis(observations[0, 40:60].astype(int), -1, 0)
                 road = np.nonzero(abs(red - green) < 10)[1]

@@ -18,7 +18,7 @@ PID, LIFE, TOTAL, EPISODE, STEP, ACTION = range(6)
 
 ACTIONS = 7
 # No life crashes within this many calls.
-SAFE = 20
+SAFE_CALLS = 20
 
 
 class Crash(Exception):
@@ -70,7 +70,7 @@ class Counting(gymnasium.Env[Any, Any]):
         self._episode = self._step = 0
         self._crash = KINDS[kind]
         # the number of calls before the one that crashes
-        self._last = SAFE + int(random.Random(self.life).expovariate(1 / crash_every))
+        self._last = SAFE_CALLS + int(random.Random(self.life).expovariate(1 / crash_every))
 
     @property
     def pid(self) -> int:

@@ -11,7 +11,7 @@ from benchmarks.harness.counting import ACTION, EPISODE, LIFE, STEP, TOTAL
 
 Array = np.ndarray[Any, Any]
 
-SHOWN = 10
+MAX_WRONG_ROWS = 10
 
 
 class Ledger:
@@ -20,8 +20,8 @@ class Ledger:
     Attributes:
         rows: checked so far.
         restarts: rows that report a restart of their worker.
-        wrong: descriptions of the first SHOWN wrong rows. A row is wrong if it is torn or belongs
-            to another environment, or if a row before it was lost or doubled.
+        wrong: descriptions of the first MAX_WRONG_ROWS wrong rows. A row is wrong if it is torn or
+            belongs to another environment, or if a row before it was lost or doubled.
         num_wrong: number of failed checks; a row has two.
     """
 
@@ -98,7 +98,7 @@ class Ledger:
     def _note(self, is_right: Array, count: Array, what: str) -> None:
         for i in np.flatnonzero(~is_right):
             self.num_wrong += 1
-            if len(self.wrong) < SHOWN:
+            if len(self.wrong) < MAX_WRONG_ROWS:
                 text = f"environment {i} {what}: {count[i].tolist()}"
                 self.wrong.append(f"{text} after {self._count[i].tolist()}, row {self.rows}")
 

@@ -52,10 +52,10 @@ COLUMNS = {
     "2 of 4 drawn (less work)": ("", 2),
 }
 # Bars: median and minimum over the games against EnvPool, median against AtariVectorEnv.
-ENVPOOL_MEDIAN, ENVPOOL_LEAST, ALE_MEDIAN = 9.0, 5.5, 7.5
+ENVPOOL_MEDIAN, ENVPOOL_MIN, ALE_MEDIAN = 9.0, 5.5, 7.5
 # Bars of the frames scene: the median of the first column, and the share of it that the second
 # column reaches.
-FRAMES_MEDIAN, V3_KEEPS = 3.5, 0.8
+FRAMES_MEDIAN, V3_SHARE = 3.5, 0.8
 
 
 def task_id(game: str) -> str:
@@ -129,7 +129,7 @@ def run(
         tick(game)
     bars = [
         bar(rows, rivals.envpool.name, ENVPOOL_MEDIAN, "median"),
-        bar(rows, rivals.envpool.name, ENVPOOL_LEAST, "least", min),
+        bar(rows, rivals.envpool.name, ENVPOOL_MIN, "least", min),
         bar(rows, rivals.ale.name, ALE_MEDIAN, "median"),
     ]
     return Outcome(NAME, TITLE, "env steps/s", SKIP, effort.rounds, rows, bars, comparison="x {}")
@@ -265,7 +265,7 @@ def run_frames(
     median = float(np.median(medians(rows, drawn)))
     bars = [
         Bar(f"median of {len(rows)} games, every frame drawn", FRAMES_MEDIAN, median),
-        Bar("share of that on x86-64-v3", V3_KEEPS, float(np.median(kept))),
+        Bar("share of that on x86-64-v3", V3_SHARE, float(np.median(kept))),
     ]
     return Outcome(
         FRAMES_NAME, FRAMES_TITLE, "frames/s", 1, effort.rounds, rows, bars, comparison="{}"

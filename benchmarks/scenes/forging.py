@@ -15,7 +15,7 @@ from parallel_pool.errors import EnvError
 # one of each family whose states index something
 IDS = ("Blackjack-v1", "Catch-v0", "FrozenLake-v1", "Taxi-v4", "classic/connect_four_v3")
 # the environment that is forged, and its neighbours
-FORGED, OTHERS = 1, (0, 2)
+FORGED_ENV, OTHERS = 1, (0, 2)
 # snapshots that are forged of one honest one
 OF_ONE = 64
 
@@ -48,7 +48,7 @@ class Forging:
         self._next = (self._next + 1) % len(self._pools)
         each, before = next(made), pool.get_state()
         try:
-            pool.set_state([each.snapshot], [FORGED])
+            pool.set_state([each.snapshot], [FORGED_ENV])
             self.accepted += 1
             self.go_on(pool)
         except ValueError:
@@ -64,7 +64,7 @@ class Forging:
         for _ in range(3):
             # an error does no harm
             with contextlib.suppress(EnvError):
-                pool.step(self._actions(pool)[[FORGED]], [FORGED])
+                pool.step(self._actions(pool)[[FORGED_ENV]], [FORGED_ENV])
 
     def _actions(self, pool: Pool) -> Any:
         field = pool.spec.action

@@ -23,11 +23,11 @@ from parallel_pool.errors import PoolTimeoutError, WorkerError
 from parallel_pool.leases import AsyncLease, LeasePool
 
 # seconds of a deadline that is missed, and of those that are not
-SHORT, LONG = 0.05, 60.0
+SHORT_SECONDS, LONG_SECONDS = 0.05, 60.0
 # attempts of a reset, which another death may meet
 RETRIES = 20
 # tasks that wait for a lease, besides those that have one
-WAITING = 4
+WAITING_TASKS = 4
 
 
 class Stalling(counting.Counting):
@@ -77,7 +77,9 @@ class Leasing:
     async def play(self, steps: int) -> None:
         """Plays until so many more steps were done."""
         self._wanted = self.steps + steps
-        await asyncio.gather(*[self._play_leases() for _ in range(self._pool.num_envs + WAITING)])
+        await asyncio.gather(
+            *[self._play_leases() for _ in range(self._pool.num_envs + WAITING_TASKS)]
+        )
 
     def _is_over(self) -> bool:
         return self.steps >= self._wanted or bool(self.faults)
@@ -103,7 +105,7 @@ class Leasing:
                         env.kill()
 
     async def _play_episode(self, env: AsyncLease) -> None:
-        observation, info = await env.reset(seed=1, timeout=LONG, retries=RETRIES)
+        observation, info = await env.reset(seed=1, timeout=LONG_SECONDS, retries=RETRIES)
         self._check_counts(env, observation, info, STEP, 0)
         is_ended = False
         while not is_ended and not self._is_over():
@@ -117,7 +119,9 @@ class Leasing:
                 await self._cancel(env, action)
                 return
             before = observation["count"].tolist()
-            observation, reward, terminated, truncated, info = await env.step(action, timeout=LONG)
+            observation, reward, terminated, truncated, info = await env.step(
+                action, timeout=LONG_SECONDS
+            )
             self._check_step(env, before, action, observation, reward, info)
             is_ended = terminated or truncated
             self.steps += 1
@@ -132,7 +136,7 @@ class Leasing:
 
     async def _miss_deadline(self, env: AsyncLease) -> None:
         try:
-            await env.call("stall", timeout=SHORT)
+            await env.call("stall", timeout=SHORT_SECONDS)
         except PoolTimeoutError:
             self._lose(env, "missed")
         else:
@@ -140,7 +144,7 @@ class Leasing:
 
     async def _cancel(self, env: AsyncLease, action: int) -> None:
         """Cancels a step in flight. The environment does it all the same."""
-        step = asyncio.create_task(env.step(action, timeout=LONG))
+        step = asyncio.create_task(env.step(action, timeout=LONG_SECONDS))
         await asyncio.sleep(0)
         step.cancel()
         with suppress(asyncio.CancelledError):

@@ -40,7 +40,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PLAYER = Path(__file__).with_name("ablation_player.c")
 FULL, CONTROL = "full", "control"
 ROUNDS, TURNS, SECONDS = 9, 50, 0.003
-QUICK = (1, 2, 0.003)
+QUICK_EFFORT = (1, 2, 0.003)
 
 
 @dataclass(frozen=True)
@@ -391,7 +391,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--quick", action="store_true", help="short rounds: a test run")
     parser.add_argument("--out", type=Path, metavar="FILE", help="where the page goes, too")
     options = parser.parse_args(arguments)
-    rounds, turns, seconds = QUICK if options.quick else (ROUNDS, TURNS, SECONDS)
+    rounds, turns, seconds = QUICK_EFFORT if options.quick else (ROUNDS, TURNS, SECONDS)
     rounds = options.rounds or rounds
     mechanisms = [known[name] for name in options.without]
     # the tree may change while the builds play

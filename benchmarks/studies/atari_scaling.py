@@ -47,10 +47,10 @@ STATE_MB, RESULT_MB, RING = 0.152, 0.0282, 4
 FAR_ENVS = 4096
 # far and near pools play so many agent steps in each environment, and are then timed for so many,
 # because a game changes as it goes on; near ones are made so often
-OPENING, TIMED, NEAR_POOLS = 60, 20, 48
+OPENING, TIMED_STEPS, NEAR_POOLS = 60, 20, 48
 SECONDS = 0.5
 # agent steps of one environment before cachegrind's count begins, and in it
-SKIPPED, COUNTED = 40, 40
+SKIPPED_STEPS, COUNTED_STEPS = 40, 40
 LINE = 64
 # the model's machine: cores, cache lines that a step writes and other threads have written (the
 # head of its queue, the row and the count of its batch, the gate of its pool), the time to take one
@@ -130,7 +130,7 @@ def opening_us(game: str, envs: int) -> float:
     """Returns the CPU time of a step early in a game, by one thread, in microseconds."""
     with race.playing(rivals.envpool_api, task(game, 1, envs)) as player:
         player.play(OPENING * envs // BATCH)
-        return timed(player, TIMED * envs // BATCH).cpu_us
+        return timed(player, TIMED_STEPS * envs // BATCH).cpu_us
 
 
 def caller_us(game: str, batches: int) -> float:
@@ -167,8 +167,8 @@ def play(game: str, steps: int) -> None:
 
 def count(game: str) -> Traffic:
     """Returns the traffic of a step: the difference of a long play and a short one."""
-    short, long = (events(game, steps) for steps in (SKIPPED, SKIPPED + COUNTED))
-    return traffic({name: (long[name] - short[name]) / (COUNTED * ENVS) for name in long})
+    short, long = (events(game, steps) for steps in (SKIPPED_STEPS, SKIPPED_STEPS + COUNTED_STEPS))
+    return traffic({name: (long[name] - short[name]) / (COUNTED_STEPS * ENVS) for name in long})
 
 
 def traffic(event: Mapping[str, float]) -> Traffic:

@@ -22,10 +22,10 @@ KEY = base64.b64encode(bytes(16)).decode()
 # the first number of the observation, which is the only list of this name
 NUMBER = re.compile(rb'"observation": ?\[([-+.0-9e]+)')
 # first bytes of frames (RFC 6455), and what stands for the answer that opens the WebSocket
-TEXT, CLOSE, PING, PONG, OPENED = 0x81, 0x88, 0x89, 0x8A, 0
-MASKED, NO_MASK = 0x80, bytes(4)
+TEXT, CLOSE, PING, PONG, OPENING = 0x81, 0x88, 0x89, 0x8A, 0
+MASK_BIT, NO_MASK = 0x80, bytes(4)
 # a longer payload has its size elsewhere
-SHORT = 125
+MAX_SHORT_BYTES = 125
 # seconds without any answer after which a server is taken for dead
 PATIENCE = 60.0
 CHUNK = 1 << 16
@@ -33,9 +33,9 @@ CHUNK = 1 << 16
 
 def frame(kind: int, payload: bytes) -> bytes:
     """Returns a client's frame of a short payload; its mask changes no byte."""
-    if len(payload) > SHORT:
-        raise ValueError(f"{len(payload)} bytes: give {SHORT} or fewer")
-    return bytes((kind, MASKED | len(payload))) + NO_MASK + payload
+    if len(payload) > MAX_SHORT_BYTES:
+        raise ValueError(f"{len(payload)} bytes: give {MAX_SHORT_BYTES} or fewer")
+    return bytes((kind, MASK_BIT | len(payload))) + NO_MASK + payload
 
 
 RESET = frame(TEXT, b'{"type": "reset", "data": {"seed": 1}}')
@@ -82,15 +82,15 @@ class Stream:
         if b" 101 " not in head:
             raise ConnectionError(bytes(head).decode())
         self._received, self._is_open = rest, True
-        return [(OPENED, b"")]
+        return [(OPENING, b"")]
 
     def _next(self) -> tuple[int, bytes] | None:
         received = self._received
         if len(received) < 2:
             return None
         kind, size, start = received[0], received[1], 2
-        if size > SHORT:
-            start = 4 if size == SHORT + 1 else 10
+        if size > MAX_SHORT_BYTES:
+            start = 4 if size == MAX_SHORT_BYTES + 1 else 10
             size = int.from_bytes(received[2:start], "big")
         if len(received) < start + size:
             return None
@@ -169,7 +169,7 @@ class _Player:
         for kind, payload in self.stream.read():
             if kind == TEXT:
                 self._on_answer(payload)
-            elif kind == OPENED:
+            elif kind == OPENING:
                 self.stream.send(RESET)
             elif kind == PING:
                 self.stream.send(frame(PONG, payload))

@@ -39,7 +39,7 @@ PRICES = str(Path(tempfile.gettempdir()) / f"prices-{os.getpid()}")
 # steps of all environments in a round of one player
 STEPS = 200
 # a small pool's environments, and its steps in a round; the round's steps of SyncVectorEnv
-SMALL, SMALL_STEPS = 64, 3000
+SMALL_ENVS, SMALL_STEPS = 64, 3000
 SYNC_STEPS = 2
 POOLS = 10
 # the class, the id in plain C, its options, and the least shares that are asked for: of plain C's
@@ -58,7 +58,7 @@ CASES: tuple[tuple[Any, str, dict[str, Any], float, float, float], ...] = (
     ),
 )
 # what each class cannot do without, and cart-pole in stages
-LEAST = {
+MINIMAL_IDS = {
     "CartPole": "least/CartPole-v0",
     "ArrayCartPole": "least/CartPole-v0",
     "GridWorld": "least/GridWorld-v0",
@@ -160,7 +160,7 @@ def timed(
     anew from time to time: which pages of memory one gets is chance, and counts.
     """
     times: dict[str, list[float]] = {}
-    small_actions = [each[:SMALL] for each in actions] * (SMALL_STEPS // len(actions))
+    small_actions = [each[:SMALL_ENVS] for each in actions] * (SMALL_STEPS // len(actions))
     for number in range(POOLS):
         pools = {name: make() for name, make in {**makers, **small_makers}.items()}
         players = {
@@ -194,7 +194,7 @@ def measure(
     draws = np.random.default_rng(0)
     actions = [draws.integers(count, size=NUM_ENVS) for _ in range(1000)]
     equal = compare(pool(task_id, NUM_ENVS, limit), pool(plain_id, NUM_ENVS, **options), actions)
-    least_id = LEAST[cls.__name__]
+    least_id = MINIMAL_IDS[cls.__name__]
     makers = {
         "ours": lambda threads=1: pool(task_id, NUM_ENVS, limit, threads),
         "plain": lambda threads=1: pool(plain_id, NUM_ENVS, threads=threads, **options),
@@ -204,14 +204,18 @@ def measure(
         compare(pool(staged_id, NUM_ENVS), pool(plain_id, NUM_ENVS), actions)
         makers["staged"] = lambda threads=1: pool(staged_id, NUM_ENVS, threads=threads)
     small_makers = {
-        "small": lambda: pool(task_id, SMALL, limit),
-        "small least": lambda: pool(least_id, SMALL, **options),
+        "small": lambda: pool(task_id, SMALL_ENVS, limit),
+        "small least": lambda: pool(least_id, SMALL_ENVS, **options),
     }
-    with closing(sync(cls, limit, NUM_ENVS)) as all_envs, closing(sync(cls, limit, SMALL)) as few:
+    with (
+        closing(sync(cls, limit, NUM_ENVS)) as all_envs,
+        closing(sync(cls, limit, SMALL_ENVS)) as few,
+    ):
         syncs = {
             "sync": Timed(all_envs.step, actions[:SYNC_STEPS]),
             "small sync": Timed(
-                few.step, [each[:SMALL] for each in actions[: SYNC_STEPS * NUM_ENVS // SMALL]]
+                few.step,
+                [each[:SMALL_ENVS] for each in actions[: SYNC_STEPS * NUM_ENVS // SMALL_ENVS]],
             ),
         }
         times = timed(makers, small_makers, syncs, actions, rounds)
@@ -271,14 +275,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.unlink(PRICES)
     heads = [
         *("class", "ns a step", "share of plain C", f"times SyncVectorEnv, {NUM_ENVS}"),
-        *(f"times SyncVectorEnv, {SMALL}", "us in SyncVectorEnv"),
+        *(f"times SyncVectorEnv, {SMALL_ENVS}", "us in SyncVectorEnv"),
         *("two threads, times one (plain C's)", "equal steps"),
         *("first use, s", "again, s"),
     ]
     most = "times SyncVectorEnv that the least is"
     second = [
         *("class", f"ns a step, {NUM_ENVS}", "plain C", "in stages", "the least", most),
-        *(f"ns a step, {SMALL}", "the least", most),
+        *(f"ns a step, {SMALL_ENVS}", "the least", most),
     ]
     report = page(
         "Environments in Python, translated to C",

@@ -33,7 +33,7 @@ NUM_ENVS, NUM_THREADS, NUM_ROWS = 32, 2, 16
 SEED = 1
 # Episodes of at most so many steps are reset in what is measured. Resets of longer ones take next
 # to nothing.
-SHORT = 60
+MAX_SHORT_STEPS = 60
 # some of each kind; EnvPool has no AntMaze
 IDS = (
     *("FetchReach-v4", "FetchPush-v4", "FetchSlide-v4", "FetchPickAndPlace-v4"),
@@ -97,7 +97,7 @@ def costs(task_id: str, rounds: int) -> dict[str, float]:
         ours = repeat(pool.step, actions)
         limit = pool.max_episode_steps or 0
         # the rounds together have an episode, and its reset
-        least = max(4, -(-(limit + 1) // rounds)) if limit <= SHORT else 4
+        least = max(4, -(-(limit + 1) // rounds)) if limit <= MAX_SHORT_STEPS else 4
         steps = calibrate(ours, least)
         played = list(itertools.islice(itertools.cycle(actions), steps * (rounds + 1)))
         with closing(BareLoop(task_id, played, seed=SEED)) as bare:

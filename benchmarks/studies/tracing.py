@@ -36,9 +36,9 @@ from parallel_pool._workers.process_pool import ProcessPool
 SOURCE = Path(__file__).parent / "timed_env.c"
 COLOURS = {"call": "#9ecae1", "work": "#a1d99b", "policy": "#fdd0a2", "learn": "#fdae6b"}
 # how far a share may be from what was injected
-NEAR = 0.03
+MAX_SHARE_ERROR = 0.03
 # the part of an expected speed that the changed program must reach
-REACHED = 0.9
+MIN_SPEED_SHARE = 0.9
 # the most that a trace may cost
 COST = 1.03
 
@@ -238,7 +238,7 @@ class Outcome:
         """Whether the advice changes what it should, and the change does what it says."""
         if tuple(self.advice.change) != tuple(self.program.change):
             return False
-        return self.gain is None or self.gain.median >= REACHED * self.advice.gain
+        return self.gain is None or self.gain.median >= MIN_SPEED_SHARE * self.advice.gain
 
     def row(self) -> str:
         """Returns a row of the table."""
@@ -249,7 +249,7 @@ class Outcome:
         gain = "" if self.gain is None else f"{self.gain.median:.2f}"
         return (
             f"| {self.name}: {self.program.about} | {shares} | {self.advice} | {gain} |"
-            f" {'yes' if self.farthest <= NEAR and self.is_right else 'NO'} |"
+            f" {'yes' if self.farthest <= MAX_SHARE_ERROR and self.is_right else 'NO'} |"
         )
 
 
@@ -358,7 +358,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "| --- | --- | --- | ---: | --- |",
         *(outcome.row() for outcome in outcomes),
     ]
-    is_right = all(outcome.farthest <= NEAR and outcome.is_right for outcome in outcomes)
+    is_right = all(outcome.farthest <= MAX_SHARE_ERROR and outcome.is_right for outcome in outcomes)
     if not options.programs:
         lines += ["", "| traced | CPU time of a step / without a trace |", "| --- | ---: |"]
         for task_id, count in COSTS:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from integration.training import learning
-from integration.training.agents import LEARNED, WINDOW, best
+from integration.training.agents import LEARNED_RETURN, WINDOW, best
 
 
 @pytest.fixture(scope="module")
@@ -29,8 +29,8 @@ def test_every_seed_stays_far_from_the_threshold(
 ) -> None:
     runs = [run for run in result["runs"] if (run["agent"], run["threads"]) == (agent, threads)]
     assert {run["seed"] for run in runs} >= set(range(1, learning.SEEDS + 1))
-    assert min(run["best"] for run in runs) >= LEARNED * learning.MARGIN
-    assert max(run["start"] for run in runs) <= LEARNED / learning.MARGIN
+    assert min(run["best"] for run in runs) >= LEARNED_RETURN * learning.MARGIN
+    assert max(run["start"] for run in runs) <= LEARNED_RETURN / learning.MARGIN
 
 
 def test_best_is_the_mean_of_a_window() -> None:

@@ -16,7 +16,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 
 import parallel_pool
 from integration.training import pong, ppo
-from integration.training.agents import LEARNED, WINDOW, best
+from integration.training.agents import LEARNED_RETURN, WINDOW, best
 from integration.training.learning import PPO_NUM_ENVS as NUM_ENVS
 
 APIS: dict[str, Callable[[], VectorEnv[Any, Any, Any]]] = {
@@ -42,7 +42,7 @@ def test_cartpole_is_learned(
     envs = APIS[api]()
     returns = ppo.train(envs, ppo.Settings(seed=seed)).returns
     envs.close()
-    assert np.mean(returns[:WINDOW]) < LEARNED <= best(returns)
+    assert np.mean(returns[:WINDOW]) < LEARNED_RETURN <= best(returns)
 
 
 @pytest.mark.parametrize(("seed", "threads"), [(5, 1), (6, 2)])

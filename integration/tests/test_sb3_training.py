@@ -17,7 +17,7 @@ from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv, VecMonitor, Ve
 
 from integration.training.agents import (
     ALGORITHMS,
-    LEARNED,
+    LEARNED_RETURN,
     NUM_ENVS,
     WINDOW,
     Returns,
@@ -35,7 +35,7 @@ def test_cartpole_is_learned(
     """The threshold was measured: see test_learning.py."""
     torch_threads(threads)
     returns = train_cartpole(name, seed)
-    assert np.mean(returns[:WINDOW]) < LEARNED <= best(returns)
+    assert np.mean(returns[:WINDOW]) < LEARNED_RETURN <= best(returns)
 
 
 FUNCTIONS: list[Callable[[], Any]] = [lambda: gymnasium.make("CartPole-v1")] * NUM_ENVS

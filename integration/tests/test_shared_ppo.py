@@ -91,7 +91,7 @@ def test_simple_spread_is_trained_in_both_ways(tmp_path: Path) -> None:
 def test_pong_plays_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Runs `integration.training.self_play` for two rollouts, with a few short games."""
     monkeypatch.setattr(self_play, "GAMES", 2)
-    monkeypatch.setattr(self_play, "LONGEST", 30)
+    monkeypatch.setattr(self_play, "MAX_GAME_STEPS", 30)
     rollout = 2 * self_play.NUM_ENVS * self_play.SETTINGS.rollout_steps
     monkeypatch.setattr(self_play, "EVERY", rollout)
     self_play.main(["--steps", str(2 * rollout), "--out", str(tmp_path)])

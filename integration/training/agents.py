@@ -56,7 +56,7 @@ WINDOW = 40
 # An agent has learned CartPole if its best mean return reaches this. A new agent has about 20.
 # `python -m integration.training.learning` measures the distance of 20 seeds from it, on either
 # side.
-LEARNED = 60.0
+LEARNED_RETURN = 60.0
 
 
 class Returns(BaseCallback):

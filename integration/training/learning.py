@@ -26,13 +26,20 @@ import torch
 
 import parallel_pool
 from integration.training import ppo
-from integration.training.agents import BUDGETS, LEARNED, NUM_ENVS, WINDOW, best, train_cartpole
+from integration.training.agents import (
+    BUDGETS,
+    LEARNED_RETURN,
+    NUM_ENVS,
+    WINDOW,
+    best,
+    train_cartpole,
+)
 
 RESULT = Path(__file__).parents[1] / "results" / "learning.json"
 AGENTS, SEEDS, THREADS = [*BUDGETS, "ppo.py"], 20, (1, 2)
 
-# Each seed's best mean return must be at least MARGIN * LEARNED, and the mean of its first episodes
-# at most LEARNED / MARGIN.
+# Each seed's best mean return must be at least MARGIN * LEARNED_RETURN, and the mean of its first
+# episodes at most LEARNED_RETURN / MARGIN.
 MARGIN = 1.5
 
 PPO_NUM_ENVS = 32
@@ -58,7 +65,7 @@ def run(agent: str, seed: int, threads: int) -> dict[str, Any]:
 def setting() -> dict[str, Any]:
     """Returns what the measurement depends on; runs with another setting are discarded."""
     return {
-        "learned": LEARNED,
+        "learned": LEARNED_RETURN,
         "window": WINDOW,
         "num_envs": {"Stable-Baselines3": NUM_ENVS, "ppo.py": PPO_NUM_ENVS},
         "steps": {**BUDGETS, "ppo.py": ppo.Settings().total_steps},

@@ -44,7 +44,7 @@ SETTINGS = ppo.Settings(
 # steps of both players of all games between two measurements, and the score that ends training
 EVERY, GOAL = 10 * 2 * NUM_ENVS * SETTINGS.rollout_steps, 16.0
 # games of a measurement, and the steps after which one that nobody has won is over
-GAMES, LONGEST = 64, 4000
+GAMES, MAX_GAME_STEPS = 64, 4000
 
 Policy = Callable[[Tensor], Tensor]
 """Returns actions (n,) for observations (n, 130)."""
@@ -87,7 +87,7 @@ def scores(ours: Policy, theirs: Policy, seed: int = 0) -> list[float]:
     # the training's random numbers are not used up
     with torch.random.fork_rng():
         torch.manual_seed(seed)
-        for _ in range(LONGEST):
+        for _ in range(MAX_GAME_STEPS):
             seen = view(arrays).unflatten(0, (GAMES, 2))
             actions = np.zeros((GAMES, 2), int)
             actions[games, second] = ours(seen[games, second]).numpy()

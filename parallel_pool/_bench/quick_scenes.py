@@ -26,16 +26,17 @@ from parallel_pool._bench.scene import Scene
 from parallel_pool._bench.tasks import atari, cart_pole, mujoco
 
 # environments of the scenes whose steps take longer
-FEW = 16
-SIXTY_FOUR, MANY = 64, 1024
-PONG, HALF_CHEETAH, PYTHON = f"pong-{FEW}", f"halfcheetah-{FEW}", f"python-{FEW}"
+SLOW_ENVS = 16
+FAST_ENVS, MAX_FAST_ENVS = 64, 1024
+PONG, HALF_CHEETAH, PYTHON = f"pong-{SLOW_ENVS}", f"halfcheetah-{SLOW_ENVS}", f"python-{SLOW_ENVS}"
 
 # What a scene shows, by its name. The page has these sentences, also for files of others.
 MEANS = {
     "cartpole-1": "One environment in a loop, as in a first program: what one call costs.",
-    f"cartpole-{SIXTY_FOUR}": "A step takes a fraction of a microsecond, so this shows what a"
+    f"cartpole-{FAST_ENVS}": "A step takes a fraction of a microsecond, so this shows what a"
     " vectoriser itself costs.",
-    f"cartpole-{MANY}": "As many cheap environments as fill the cores: the limit of the engine.",
+    f"cartpole-{MAX_FAST_ENVS}": "As many cheap environments as fill the cores: the limit of the"
+    " engine.",
     HALF_CHEETAH: "MuJoCo: the time is that of mj_step, which all libraries share.",
     PYTHON: "CartPole as an object of Python, in worker processes: what it costs to reach another"
     " process and come back.",
@@ -77,29 +78,31 @@ NEEDS = {
 
 def scenes(cores: int) -> list[Scene]:
     """Returns all scenes, for a machine with this many cores."""
-    few = min(cores, FEW)
-    python = Task(python_envs.CART_POLE, FEW, FEW, few, 2, max_episode_steps=500)
+    few = min(cores, SLOW_ENVS)
+    python = Task(python_envs.CART_POLE, SLOW_ENVS, SLOW_ENVS, few, 2, max_episode_steps=500)
     numpy = (envpool, gymnasium_numpy, gymnasium_sync)
     vector = (envpool, gymnasium_sync, gymnasium_async)
     return [
         _scene("CartPole-v1", cart_pole(1, 1), "cartpole-1", (envpool, gymnasium_loop)),
         _scene(
             "CartPole-v1",
-            cart_pole(SIXTY_FOUR, min(cores, SIXTY_FOUR)),
-            f"cartpole-{SIXTY_FOUR}",
+            cart_pole(FAST_ENVS, min(cores, FAST_ENVS)),
+            f"cartpole-{FAST_ENVS}",
             (*numpy, gymnasium_async),
         ),
-        _scene("CartPole-v1", cart_pole(MANY, cores), f"cartpole-{MANY}", numpy),
-        _scene("HalfCheetah-v5", mujoco("HalfCheetah", FEW, FEW, few), HALF_CHEETAH, vector),
+        _scene("CartPole-v1", cart_pole(MAX_FAST_ENVS, cores), f"cartpole-{MAX_FAST_ENVS}", numpy),
+        _scene(
+            "HalfCheetah-v5", mujoco("HalfCheetah", SLOW_ENVS, SLOW_ENVS, few), HALF_CHEETAH, vector
+        ),
         Scene(
             PYTHON,
-            f"CartPole-v1 in Python, {FEW} environments",
+            f"CartPole-v1 in Python, {SLOW_ENVS} environments",
             python,
             (pool_vector_env,),
             (plain_loop, async_vector_env, subproc_vec_env),
         ),
         # last, as its rivals take longest to start: a scene may use what others left of the time
-        _scene("Pong-v5", atari("Pong", FEW, FEW, few), PONG, (ale, *vector)),
+        _scene("Pong-v5", atari("Pong", SLOW_ENVS, SLOW_ENVS, few), PONG, (ale, *vector)),
     ]
 
 

@@ -27,7 +27,7 @@ PATTERN = bytes((17 * i + 0xA5) % 256 for i in range(ZONE))
 # what rows hold before a callback writes them, in two calls
 BLANKS = b"\xab", b"\x54"
 # resets and steps whose rows are looked at in every way; later ones once
-THOROUGH = 40
+THOROUGH_CALLS = 40
 
 # Definitions made here, with their callbacks, for ever: a pool calls them until it is freed,
 # and the garbage collector may free what it calls first.
@@ -208,7 +208,7 @@ class Guarded:
         self._looks += 1
         seen: list[dict[int, bytes]] = []
         wanted = [i for i in range(len(self._fields)) if rows[i]]
-        for blank in BLANKS if self._looks <= THOROUGH else BLANKS[:1]:
+        for blank in BLANKS if self._looks <= THOROUGH_CALLS else BLANKS[:1]:
             status, written = self._look(env, wanted, is_reset, blank)
             if status < 0:
                 return status
@@ -220,7 +220,7 @@ class Guarded:
                 f"observe does not write all of {self._fields[i].name}, or writes another value in"
                 " a second call: write every byte of each field whose pointer is not null",
             )
-        if self._looks <= THOROUGH:
+        if self._looks <= THOROUGH_CALLS:
             self._look_alone(env, wanted, is_reset, seen[0])
         for i in wanted:
             ffi.memmove(rows[i], seen[0][i], len(seen[0][i]))

@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from parallel_pool._engine.specs import Definition
 
 # environments, so many that the cost of a call of Python's is small
-MANY = 1024
+MAX_ENVS = 1024
 # seconds of each measurement
 SECONDS = 0.3
 # seconds of a step of all environments, of which there are fewer if a step is long
 MAX_STEP_SECONDS = 0.5
 # seconds of a step or a reset that is too long for step_many, far more than the microseconds that
 # pp_env.h allows, so that a busy machine is no reason to refuse an environment
-TOO_LONG = 1e-3
+MAX_CALL_SECONDS = 1e-3
 # of which the median counts
 TIMES = 9
 
@@ -39,7 +39,7 @@ def for_runs(env: str | Definition, *, few: bool = False, **settings: Any) -> No
     for what, call in (("reset", run.pool.reset), ("step", lambda: run.pool.step(run.action([0])))):
         seconds = statistics.median(_seconds(call) for _ in range(TIMES))
         require(
-            seconds < TOO_LONG,
+            seconds < MAX_CALL_SECONDS,
             f"a {what} takes {seconds * 1e3:.1f} ms, and step_many steps up to 256 environments in"
             " a call that nothing interrupts, not even Ctrl-C: leave step_many null if a step or a"
             " reset can take more than microseconds",
@@ -73,7 +73,7 @@ def _envs(definition: Definition, options: Mapping[str, Any]) -> int:
     seconds = max(_seconds(run.step) for _ in range(4))
     run.pool.close()
     least: int = lib.pp_usable_cores(ffi.NULL)
-    return min(MANY, max(least, int(MAX_STEP_SECONDS / seconds)))
+    return min(MAX_ENVS, max(least, int(MAX_STEP_SECONDS / seconds)))
 
 
 def _fastest(definition: Definition, options: Mapping[str, Any], count: int) -> tuple[float, int]:
@@ -92,7 +92,7 @@ def _measured(pool: Pool) -> float:
     space.seed(0)
     import numpy as np
 
-    samples = [space.sample() for _ in range(MANY)]
+    samples = [space.sample() for _ in range(MAX_ENVS)]
     actions = np.stack([samples[i % len(samples)] for i in range(pool.num_envs)])
     pool.reset(seed=0)
     pool.step(actions)

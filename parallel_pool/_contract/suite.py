@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 MODES = ("next_step", "same_step", "disabled")
 # seconds of a step from which on a check takes few steps
-EXPENSIVE = 1e-4
+EXPENSIVE_SECONDS = 1e-4
 
 
 @public("testing")
@@ -122,7 +122,7 @@ def is_expensive(env: str | Definition, **settings: Any) -> bool:
     run.play(2)
     begun = time.perf_counter()
     run.play(5)
-    return (time.perf_counter() - begun) / 5 > EXPENSIVE + 3e-4
+    return (time.perf_counter() - begun) / 5 > EXPENSIVE_SECONDS + 3e-4
 
 
 def check(env: Any, *, options: Mapping[str, Any] | None = None) -> None:

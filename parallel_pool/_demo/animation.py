@@ -34,7 +34,7 @@ DELAY = 70
 # Range of the steps of a game at which its animation may begin.
 STARTS = (60, 400)
 # Range of the number of steps for which an action is held: in a single step little moves.
-HELD = (1, 8)
+HOLD_STEPS = (1, 8)
 
 
 def animate(
@@ -78,7 +78,7 @@ def _play(game: str, seed: int, count: int, shrink: int) -> list[Array]:
         action, left = 0, 0
         for step in range(start + count):
             if not left:
-                action, left = int(drawn.integers(space.n)), int(drawn.integers(*HELD))
+                action, left = int(drawn.integers(space.n)), int(drawn.integers(*HOLD_STEPS))
             left -= 1
             pool.step([action])
             if step >= start:

@@ -138,7 +138,7 @@ TRIALS = (
     Trial(*WALKER, "walk", (30, 120), 1),
 )
 # the step at which a snapshot is restored: in the walk
-RESTORED = 60
+RESTORE_STEP = 60
 
 
 # numbers that were found here: others would crash the process
@@ -556,7 +556,7 @@ def compare(trial: Trial, hidden: Mapping[str, bytes]) -> None:
                 row = (batch.obs[0].tobytes(), float(batch.reward[0]), bool(batch.terminated[0]))
             if row != expected:
                 box2d_memory.refuse(f"does not step {trial.id} as Gymnasium does (step {step})")
-            if step == RESTORED:
+            if step == RESTORE_STEP:
                 pool.set_state(pool.get_state())
 
 

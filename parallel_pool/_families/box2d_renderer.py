@@ -33,7 +33,7 @@ VIEW = struct.Struct("<4Q2Iq35d")
 POSES = (5, 3)
 
 
-class Painter(Protocol):
+class EnvRenderer(Protocol):
     """Has one of Gymnasium's environments, which draws one of a pool's."""
 
     env: Any
@@ -66,7 +66,7 @@ class Renderer:
                 f"pictures of {pool.definition.id} need pygame ({error}): {INSTALL}"
             ) from error
         self._pool, self._mode = pool, mode
-        self._painters: dict[int, Painter] = {}
+        self._renderers: dict[int, EnvRenderer] = {}
         self._lock = threading.Lock()
 
     @staticmethod
@@ -74,9 +74,9 @@ class Renderer:
         """Returns the render modes."""
         return MODES
 
-    def make_painter(self, pool: Pool, mode: str, env_id: int) -> Painter:
+    def make_renderer(self, pool: Pool, mode: str, env_id: int) -> EnvRenderer:
         """Returns what draws an environment."""
-        make = _LanderPainter if _is_lander(pool) else _WalkerPainter
+        make = _LanderRenderer if _is_lander(pool) else _WalkerRenderer
         return make(pool, mode, env_id)
 
     def draw(self, env_id: int, action: Array | None = None) -> Any:
@@ -95,9 +95,9 @@ class Renderer:
         # raises the error of an environment that was never reset
         self._pool.observe([env_id])
         with self._lock:
-            if env_id not in self._painters:
-                self._painters[env_id] = self.make_painter(self._pool, self._mode, env_id)
-            renderer = self._painters[env_id]
+            if env_id not in self._renderers:
+                self._renderers[env_id] = self.make_renderer(self._pool, self._mode, env_id)
+            renderer = self._renderers[env_id]
             has_drawn = renderer.follow(self._pool)
             # a window is drawn by each reset and step
             return None if has_drawn and self._mode == "human" else renderer.env.render()
@@ -105,9 +105,9 @@ class Renderer:
     def close(self) -> None:
         """Closes the environments, and their window."""
         with self._lock:
-            for renderer in self._painters.values():
+            for renderer in self._renderers.values():
                 renderer.env.close()
-            self._painters = {}
+            self._renderers = {}
 
 
 def _is_lander(pool: Pool) -> bool:
@@ -132,7 +132,7 @@ def _module(pool: Pool) -> Any:
     return importlib.import_module(f"gymnasium.envs.box2d.{name}")
 
 
-class _LanderPainter:
+class _LanderRenderer:
     """Takes the steps of an environment in one of Gymnasium's, which draws.
 
     Before a picture, Gymnasium's takes the steps that the pool has taken since the last picture. So
@@ -168,7 +168,7 @@ class _LanderPainter:
         return begins or bool(new)
 
 
-class _WalkerPainter:
+class _WalkerRenderer:
     """Moves the bodies in one of Gymnasium's environments, which draws, to where they are in C.
 
     Its own steps would not do: the worlds of the two have had other episodes. It draws the ground

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from parallel_pool._engine.buffers import Array
 
 # the first version of MuJoCo with mujoco.batch
-OLDEST = "4.0"
+MIN_VERSION = "4.0"
 INSTALL = "pip install 'parallel_pool[mujoco-batch]'"
 # warnings after which MuJoCo has reset a simulation
 DIVERGENCES = ("mjWARN_BADQPOS", "mjWARN_BADQVEL", "mjWARN_BADQACC")
@@ -36,14 +36,14 @@ def import_batch() -> Any:
     """
     mujoco = family.import_mujoco(INSTALL)
     # a broken installation may have the file of another version
-    is_older = int(mujoco.__version__.partition(".")[0]) < int(OLDEST.partition(".")[0])
+    is_older = int(mujoco.__version__.partition(".")[0]) < int(MIN_VERSION.partition(".")[0])
     try:
         if is_older:
             raise ImportError("mujoco.batch")
         from mujoco import batch  # type: ignore[import-untyped]
     except ImportError as error:
         raise MissingDependencyError(
-            f"tasks on mujoco.batch need MuJoCo {OLDEST} or newer, and {mujoco.__version__} is"
+            f"tasks on mujoco.batch need MuJoCo {MIN_VERSION} or newer, and {mujoco.__version__} is"
             f" installed: {INSTALL}"
         ) from error
     return batch

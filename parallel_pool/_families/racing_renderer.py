@@ -61,11 +61,11 @@ class Renderer(box2d_renderer.Renderer):
     def modes() -> Sequence[str]:
         return *box2d_renderer.MODES, "state_pixels"
 
-    def make_painter(self, pool: Pool, mode: str, env_id: int) -> box2d_renderer.Painter:
-        return _CarPainter(pool, mode, env_id)
+    def make_renderer(self, pool: Pool, mode: str, env_id: int) -> box2d_renderer.EnvRenderer:
+        return _CarRenderer(pool, mode, env_id)
 
 
-class _CarPainter:
+class _CarRenderer:
     """Moves the car in one of Gymnasium's environments, which draws, to where it is in C.
 
     Its own steps would not do: the worlds of the two have had other episodes. It draws the track

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 Options = Mapping[str, Any]
 
 # distance in m from which a goal of a maze is reached
-REACHED = 0.45
+MAX_GOAL_DISTANCE = 0.45
 # how near the joints of something must be to their goal, in m and radians
 KITCHEN_THRESHOLD = 0.3
 
@@ -87,14 +87,14 @@ def maze_reward(options: Options, achieved_goal: Any, desired_goal: Any, info: A
     distance = np.linalg.norm(achieved_goal - desired_goal, axis=-1)
     if options["reward_type"] == "dense":
         return np.exp(-distance)
-    return (distance <= REACHED).astype(np.float64)
+    return (distance <= MAX_GOAL_DISTANCE).astype(np.float64)
 
 
 def maze_terminated(options: Options, achieved_goal: Any, desired_goal: Any, info: Any) -> bool:
     """Returns whether a place ends the episode: if it is the goal, and the task does not go on."""
     if options["continuing_task"]:
         return False
-    return bool(np.linalg.norm(achieved_goal - desired_goal) <= REACHED)
+    return bool(np.linalg.norm(achieved_goal - desired_goal) <= MAX_GOAL_DISTANCE)
 
 
 ENDS = {"compute_terminated": never, "compute_truncated": never}

@@ -34,7 +34,7 @@ PROGRAM = Path("parallel_pool", "_prove_atari", "cartridges.c")
 
 SIZES = (2048, 4096, 8192, 10240, 16384)
 RANDOM_ROMS = 12  # of each size and kind
-CHANGED = 0.03  # of a ROM's bytes
+CHANGED_SHARE = 0.03  # of a ROM's bytes
 
 
 class CartridgesDiffer(Exception):
@@ -77,7 +77,7 @@ def roms() -> Iterator[Rom]:
 
 def with_other_bytes(program: bytes, rng: random.Random) -> bytes:
     changed = bytearray(program)
-    for at in rng.sample(range(len(changed)), int(CHANGED * len(changed))):
+    for at in rng.sample(range(len(changed)), int(CHANGED_SHARE * len(changed))):
         changed[at] = rng.randrange(256)
     return bytes(changed)
 

@@ -25,7 +25,7 @@ from parallel_pool._prove_atari.sides import PoolSide
 # continuations that are tried from a state, steps of each, and how many of the best are played
 TRIES = 16
 STEPS = 30
-PLAYED = 10
+PLAYED_STEPS = 10
 # number of candidates derived from the previous best continuation
 VARIANTS = 7
 # how many steps an action is held on average, in turn for the continuations
@@ -95,7 +95,7 @@ class Search:
         while self.steps < wanted:
             tried = self.try_many(self.path[-1])
             best = tried.best()
-            cost = (back + 1) * PLAYED
+            cost = (back + 1) * PLAYED_STEPS
             is_bad = tried.is_lost[best] or tried.reward[best] < 0
             if is_bad and waste > cost and len(self.path) > back:
                 waste -= cost
@@ -104,8 +104,8 @@ class Search:
                 back = min(2 * back, MAX_BACK)
                 continue
             found = tried.moves[best, : tried.length[best]]
-            self.plan = found[PLAYED:]
-            self.follow(found[:PLAYED])
+            self.plan = found[PLAYED_STEPS:]
+            self.follow(found[:PLAYED_STEPS])
             if self.steps > furthest:
                 back = 1
         return [*self.past, *self.moves_of_game()]

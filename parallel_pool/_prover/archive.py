@@ -20,9 +20,9 @@ from parallel_pool._prover.player import Result
 # cells between finite bounds: at first, and at most; and the most numbers of a cell
 BINS, MAX_BINS, MAX_NUMBERS = 12, 192, 64
 # shares of fresh episodes, of sequences that lived for long, and of those that went furthest out
-FRESH, LONG, OUT = 0.15, 0.2, 0.25
+FRESH_SHARE, LONG_SHARE, EXTREME_SHARE = 0.15, 0.2, 0.25
 # bounds beyond this say nothing of where observations are
-WIDE = 1e6
+MAX_BOUND = 1e6
 
 
 @dataclass
@@ -88,12 +88,13 @@ class Archive:
         places = rng.choice(len(kept), count, p=weights / weights.sum())
         chosen: list[Found | None] = [kept[at] for at in places.tolist()]
         outer = [found for _, found in self.extremes.values()]
+        share = FRESH_SHARE + LONG_SHARE
         for at, draw in enumerate(rng.random(count).tolist()):
-            if draw < FRESH:
+            if draw < FRESH_SHARE:
                 chosen[at] = None
-            elif draw < FRESH + LONG and self.longest:
+            elif draw < share and self.longest:
                 chosen[at] = self.longest[int(rng.integers(len(self.longest)))]
-            elif FRESH + LONG <= draw < FRESH + LONG + OUT and outer:
+            elif share <= draw < share + EXTREME_SHARE and outer:
                 chosen[at] = outer[int(rng.integers(len(outer)))]
         for each in chosen:
             if each is not None:
@@ -174,7 +175,7 @@ def _coarse(space: Any, rows: Array, bins: int) -> Array:
     lows, highs = (_blocks(each.reshape(1, -1)) for each in sides)
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         share = (values - lows) / (highs - lows)
-        is_bounded = (np.abs(lows) < WIDE) & (np.abs(highs) < WIDE) & (highs > lows)
+        is_bounded = (np.abs(lows) < MAX_BOUND) & (np.abs(highs) < MAX_BOUND) & (highs > lows)
         # what lies at a bound was often put there
         places = np.where(share <= 0, -1, np.nan_to_num(share) * bins)
         binned = np.where(is_bounded, places, _signed_logs(values * (bins / BINS)))

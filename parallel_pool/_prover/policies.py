@@ -12,9 +12,9 @@ from parallel_pool._engine.buffers import Array
 
 NAMES = ("random", "sticky", "extreme")
 # steps for which a sticky policy keeps an action, in the mean
-STICKY = 8
+STICKY_STEPS = 8
 # in place of the infinite bounds of a Box
-LARGE = 1e3
+FINITE_BOUND = 1e3
 
 
 def actions(space: Any, policy: str, steps: int, num_envs: int, rng: np.random.Generator) -> Array:
@@ -84,8 +84,8 @@ def corners(space: Any) -> tuple[Any, Any]:
 
 def bounds(space: spaces.Box) -> tuple[Array, Array]:
     """Returns a Box's bounds, with finite numbers in place of infinite ones."""
-    low = np.where(np.isneginf(space.low), -LARGE, space.low)
-    high = np.where(np.isposinf(space.high), LARGE, space.high)
+    low = np.where(np.isneginf(space.low), -FINITE_BOUND, space.low)
+    high = np.where(np.isposinf(space.high), FINITE_BOUND, space.high)
     return low.astype(space.dtype), high.astype(space.dtype)
 
 
@@ -98,7 +98,7 @@ def simplest(space: Any) -> Array:
 def _held(drawn: Array, rng: np.random.Generator) -> Array:
     """Keeps each environment's action for some steps."""
     held = drawn.copy()
-    keeps = rng.random(drawn.shape[:2]) >= 1 / STICKY
+    keeps = rng.random(drawn.shape[:2]) >= 1 / STICKY_STEPS
     for step in range(1, len(drawn)):
         held[step, keeps[step]] = held[step - 1, keeps[step]]
     return held

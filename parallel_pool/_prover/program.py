@@ -35,7 +35,7 @@ from parallel_pool._prover.target import (
 # characters of a list of actions, which is packed if it is longer
 MAX_LIST_LETTERS = 2000
 # seconds after which a program counts as endless
-ENDLESS = 20
+MAX_PROGRAM_SECONDS = 20
 
 COMPARISON = """\
 one, other = map(np.asarray, found)
@@ -94,7 +94,9 @@ def _in_two_processes(
 def _watch(finding: Finding) -> list[str]:
     if finding.difference.kind != PROCESS:
         return []
-    return [f"import faulthandler; faulthandler.dump_traceback_later({ENDLESS}, exit=True)"]
+    return [
+        f"import faulthandler; faulthandler.dump_traceback_later({MAX_PROGRAM_SECONDS}, exit=True)"
+    ]
 
 
 def _import(theirs: Reference) -> str:

@@ -27,7 +27,7 @@ SHORT_LIMIT = 9
 # sides play afterwards
 WIDTH, TAIL, COLUMNS = 96, 64, 4
 # new cells of these rounds, fewer than which make cells finer
-FEW_NEW = 24
+MIN_NEW_CELLS = 24
 # rounds of our side alone before both sides play
 ROUNDS = 6
 # what a round costs at least, so that rounds end
@@ -223,7 +223,7 @@ class Search:
                         return found
                     break
                 columns += self._keep(script, results)
-            if len(self.archive.cells) - known < FEW_NEW:
+            if len(self.archive.cells) - known < MIN_NEW_CELLS:
                 self.archive.refine()
             if columns:
                 mode = self.plan.modes[count % len(self.plan.modes)]

@@ -30,13 +30,13 @@ MIN_OUTSIDE_SHARE = 0.02
 MIN_LOST_SHARE, MIN_TAKEN_SHARE = 0.1, 0.1
 # part of the workers' steps in which environments neither run nor wait for a core, from which on
 # they gain from more workers than there are cores
-IDLE = 0.5
+MIN_IDLE_SHARE = 0.5
 # seconds of a step that sending to worker processes and waking them takes
 WAKE = 80e-6
 # samples of an environment's steps
 SAMPLES = 200
 # steps of an environment that are simulated for a prediction, if there are not too many in all
-SIMULATED, MAX_SIMULATED = 50, 20_000
+SIMULATED_STEPS, MAX_SIMULATED_STEPS = 50, 20_000
 
 
 class Advice(NamedTuple):
@@ -160,7 +160,7 @@ def predict(model: Model, num_threads: int, batch_size: int) -> float:
     is_async = batch_size < num_envs
     simulation = Simulation(model, num_threads)
     batch: list[int] = list(range(num_envs))
-    batches = max(20, min(SIMULATED * num_envs, MAX_SIMULATED) // batch_size)
+    batches = max(20, min(SIMULATED_STEPS * num_envs, MAX_SIMULATED_STEPS) // batch_size)
     now = 0.0
     for _ in range(batches):
         simulation.send(now, batch)
@@ -310,7 +310,7 @@ def _waiting(report: Report, model: Model) -> Advice | None:
         return None
     stepping = sum(report.busy.values()) * report.seconds
     idle = 1 - (sum(worker_cpu) + sum(report.record.core_waits)) / stepping if stepping else 0.0
-    if idle < IDLE or setting.batch_size < count or not setting.may_have(count):
+    if idle < MIN_IDLE_SHARE or setting.batch_size < count or not setting.may_have(count):
         return None
     now = predict(model, model.num_threads, count)
     least = sum(worker_cpu) / (report.steps / count) / setting.cores

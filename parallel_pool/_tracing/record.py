@@ -40,7 +40,7 @@ WORKS = (WORK, RESET, DELIVER)
 RECEIVER, SENDER = 0, 1
 
 # part of the cores' time that a process takes if its threads have to share them
-CROWDED = 0.75
+MIN_CROWDED_SHARE = 0.75
 
 
 class UserSpan(NamedTuple):
@@ -137,7 +137,7 @@ class Record:
         return (
             not setting.in_processes
             and setting.num_threads > setting.cores
-            and self.cpu_seconds >= CROWDED * setting.cores * seconds
+            and self.cpu_seconds >= MIN_CROWDED_SHARE * setting.cores * seconds
         )
 
     def track_name(self, i: int) -> str:

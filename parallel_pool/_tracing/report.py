@@ -30,7 +30,7 @@ from parallel_pool._tracing.record import (
 # environments that the report lists
 MAX_LISTED_ENVS = 4
 # A batch has a straggler if one thread alone works for such a part of the call that waits for it.
-STRAGGLING = 0.25
+MIN_STRAGGLER_SHARE = 0.25
 # a part of the batches, or of the time, that is not worth a line
 MIN_WAIT_SHARE = 0.05
 # nanoseconds between two calls that wait for one batch: the engine returns to Python from time to
@@ -284,7 +284,7 @@ class Report:
         columns = np.arange(len(calls))
         alone = ends[order[-1], columns] - ends[order[-2], columns]
         last_env = envs[order[-1], columns]
-        waits = (alone > STRAGGLING * (calls["end"] - calls["start"])) & (last_env >= 0)
+        waits = (alone > MIN_STRAGGLER_SHARE * (calls["end"] - calls["start"])) & (last_env >= 0)
         if not waits.any() or waits.sum() < MIN_WAIT_SHARE * len(calls):
             return None
         counts = np.bincount(last_env[waits])

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 # items of a list of an environment, unless the program says how many
 CAPACITY = 256
 NESTED_CAPACITY = 32
-AT_MOST = re.compile(r"#.*?\bat most (\d+)")
+LIMIT_COMMENT = re.compile(r"#.*?\bat most (\d+)")
 CHANGING = {
     *("append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse", "appendleft"),
     *("popleft", "rotate", "add", "discard", "update", "popitem", "setdefault", "fill"),
@@ -167,7 +167,7 @@ class Template:
             except (OSError, TypeError):
                 continue
             for line in lines:
-                given = AT_MOST.search(line)
+                given = LIMIT_COMMENT.search(line)
                 names = re.findall(r"self\.(\w+)\s*(?::[^=]+)?=", line)
                 if given and names:
                     found[names[0]] = int(given[1])

@@ -9,7 +9,7 @@ from typing import Any
 from parallel_pool._tuner.setting import Setting
 
 # From this share of the time on, the caller's own code, or calls, are all that can gain.
-NEARLY_ALL = 0.95
+DOMINANT_SHARE = 0.95
 # settings that are tried at most
 MAX_SETTINGS = 16
 # a worker for each environment is tried up to so many for each core
@@ -66,7 +66,7 @@ def _distance(setting: Setting, facts: Mapping[str, Any]) -> tuple[int, int]:
 def _pools(facts: Mapping[str, Any]) -> list[dict[str, int]]:
     """Returns arguments of pools to try."""
     # torch's threads may be why the caller's own code takes so long
-    if facts["outside"] >= NEARLY_ALL and (facts["math_threads"] or 1) == 1:
+    if facts["outside"] >= DOMINANT_SHARE and (facts["math_threads"] or 1) == 1:
         return [{}]
     cores, count = facts["cores"], facts["num_envs"]
     if facts["unit"] == "thread":
@@ -86,7 +86,7 @@ def _pools(facts: Mapping[str, Any]) -> list[dict[str, int]]:
 def _maths(facts: Mapping[str, Any]) -> list[tuple[int | None, bool]]:
     """Returns torch's threads, and whether they sleep while they wait, to try."""
     now, cores = facts["math_threads"], facts["cores"]
-    if now is None or facts["outside"] <= 1 - NEARLY_ALL or cores == 1:
+    if now is None or facts["outside"] <= 1 - DOMINANT_SHARE or cores == 1:
         return [(None, False)]
     others = sorted({1, cores // 2, cores} - {0, now})
     passive: list[tuple[int | None, bool]] = [(None, True)] if now > 1 else []

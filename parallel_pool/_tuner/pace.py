@@ -13,9 +13,9 @@ from parallel_pool._tracing.record import RECEIVER, RECEIVES, Record
 
 # A pause between calls is a learner's, not a policy's, if it is so many times as long as most; and
 # the loop has such pauses if they take this part of the time.
-LONG, MIN_PAUSE_SHARE = 10.0, 0.05
+LONG_PAUSE_FACTOR, MIN_PAUSE_SHARE = 10.0, 0.05
 # a trace with a pause of this part of it is too short if it has fewer cycles
-PAUSED, MIN_CYCLES = 0.2, 2
+LONG_PAUSE_SHARE, MIN_CYCLES = 0.2, 2
 
 
 class Pace(NamedTuple):
@@ -35,7 +35,7 @@ class Pace(NamedTuple):
 
     def is_part_of_a_cycle(self, seconds: float) -> bool:
         """Returns whether a trace of so many seconds may be too short to show the learner."""
-        return self.cycles < MIN_CYCLES and self.longest > PAUSED * seconds
+        return self.cycles < MIN_CYCLES and self.longest > LONG_PAUSE_SHARE * seconds
 
 
 def pace_of(record: Record) -> Pace:
@@ -75,7 +75,7 @@ def pauses(calls: Array) -> Array:
     """Returns the indices of the calls that follow a learner's pause."""
     gaps = calls["start"][1:] - calls["end"][:-1]
     whole = int(calls["end"][-1] - calls["start"][0])
-    is_long = gaps > LONG * np.median(np.diff(calls["start"]))
+    is_long = gaps > LONG_PAUSE_FACTOR * np.median(np.diff(calls["start"]))
     if gaps[is_long].sum() < MIN_PAUSE_SHARE * whole:
         return np.empty(0, np.int64)
     found: Array = np.flatnonzero(is_long) + 1

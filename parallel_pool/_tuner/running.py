@@ -24,7 +24,7 @@ from parallel_pool._workers.start import child_exit
 # seconds between two looks at a process that says nothing
 PERIOD = 0.05
 # of the script's last output that a failure shows
-SHOWN = 300
+MAX_OUTPUT_LETTERS = 300
 
 # beginning and end of an interval in which a script ran, in nanoseconds of the monotonic clock
 Slice = tuple[int, int]
@@ -162,7 +162,8 @@ class Running:
                 status = self._process.wait()
                 self.status = status if self._exit is None else self._exit[1]
                 self._log.seek(0)
-                self.last_words = self._log.read().decode(errors="replace").strip()[-SHOWN:]
+                output = self._log.read().decode(errors="replace").strip()
+                self.last_words = output[-MAX_OUTPUT_LETTERS:]
 
     def _tell(self, message: Any, deadline: float) -> None:
         left = json.dumps(message).encode() + b"\n"

@@ -13,14 +13,14 @@ from parallel_pool._tuner.setting import Setting
 from parallel_pool._tuner.turns import Turns
 
 # Rounds of the last two, at least if there is time, and at most. They begin anew, and again after
-# `FINAL`: processes of one setting differ, too.
-FINAL, MAX_FINAL = 3, 7
+# `FINAL_ROUNDS`: processes of one setting differ, too.
+FINAL_ROUNDS, MAX_FINAL_ROUNDS = 3, 7
 # A gain below this, or of fewer rounds, is none.
 MIN_GAIN, MIN_GAIN_ROUNDS = 1.03, 2
 # Student's t that chance exceeds in one of ten cases, for 1, 2, ... degrees of freedom; then about
 # that of the normal distribution.
 T = (3.08, 1.89, 1.64, 1.53, 1.48, 1.44, 1.41, 1.40, 1.38, 1.37)
-T_OF_MANY = 1.3
+NORMAL_T = 1.3
 # the standard error of a median, beside that of a mean
 MEDIAN = math.sqrt(math.pi / 2)
 
@@ -117,8 +117,8 @@ class Search:
         """Plays one setting alone against the script as it is; returns its rounds."""
         before = len(self.gains.get(setting, ()))
         self._left = [setting]
-        for i in range(MAX_FINAL):
-            if i % FINAL == 0 and i < MAX_FINAL - 1:
+        for i in range(MAX_FINAL_ROUNDS):
+            if i % FINAL_ROUNDS == 0 and i < MAX_FINAL_ROUNDS - 1:
                 self._turns.renew()
             if not self._play() or setting in self.failed:
                 break
@@ -127,7 +127,7 @@ class Search:
     def _gain(self, setting: Setting, rounds: int) -> Gain:
         """Returns the gain of a setting that has played so many final rounds."""
         # the rounds in which many played decided that it is here
-        gains = self.gains[setting][-rounds:] if rounds >= FINAL else self.gains[setting]
+        gains = self.gains[setting][-rounds:] if rounds >= FINAL_ROUNDS else self.gains[setting]
         median = float(np.median(gains))
         return Gain(median, min(gains), max(gains), len(gains), self._noise(len(gains)))
 
@@ -138,7 +138,7 @@ class Search:
         if degrees == 0:
             return math.inf
         variance = sum(float(np.square(each - each.mean()).sum()) for each in logs) / degrees
-        t = T[degrees - 1] if degrees <= len(T) else T_OF_MANY
+        t = T[degrees - 1] if degrees <= len(T) else NORMAL_T
         return math.exp(t * MEDIAN * math.sqrt(variance / rounds))
 
     def _combined(self) -> list[Setting]:

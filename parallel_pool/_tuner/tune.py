@@ -12,16 +12,16 @@ from typing import Any, NamedTuple
 from parallel_pool._tuner import grid
 from parallel_pool._tuner.pace import Pace
 from parallel_pool._tuner.run import START, Outcome, Script
-from parallel_pool._tuner.search import FINAL, Gain, Search, most_in
+from parallel_pool._tuner.search import FINAL_ROUNDS, Gain, Search, most_in
 from parallel_pool._tuner.setting import Setting, numbers_of
 from parallel_pool._tuner.turns import OneByOne, SideBySide
 
 # part of a run's seconds that does not count, as programs begin slowly
-SKIPPED = 0.4
+SKIPPED_SHARE = 0.4
 # turns of the learner that a run has to contain
 CYCLES = 2.5
 # A first run that has no whole cycles is made again, so many times as long, up to these seconds.
-LONGER, MAX_RUN_SECONDS = 3.0, 30.0
+RUN_FACTOR, MAX_RUN_SECONDS = 3.0, 30.0
 # seconds that a script may take to step its first batch even if the limit has nearly passed
 MIN_START_SECONDS = 1.0
 
@@ -84,7 +84,9 @@ def tune(
     with closing(SideBySide(script, deadline, first.memory, one_by_one, say)) as turns:
         # seconds until one begins to play, which all do once, or in each round
         start = first.seconds - script.seconds
-        own = (start, script.seconds, FINAL) if turns.is_possible else (0.0, first.seconds, 1)
+        own = (
+            (start, script.seconds, FINAL_ROUNDS) if turns.is_possible else (0.0, first.seconds, 1)
+        )
         others = grid.first(every, most_in(deadline - time.monotonic(), *own))[1:]
         say(f"{len(others)} other setting{'s' * (len(others) != 1)}, and the script as it is:")
         setting, gain = Search(turns, others).best()
@@ -113,14 +115,14 @@ def measured(
     Raises:
         FailedScriptError: it can't be measured.
     """
-    script = Script(path, arguments, seconds, SKIPPED * seconds)
+    script = Script(path, arguments, seconds, SKIPPED_SHARE * seconds)
     first = script.run(Setting(), asks=True, limit=limit)
     while (
         _pace(first).is_part_of_a_cycle(script.seconds)
-        and script.seconds <= MAX_RUN_SECONDS / LONGER
-        and time.monotonic() + first.seconds + (LONGER - 1) * script.seconds <= deadline
+        and script.seconds <= MAX_RUN_SECONDS / RUN_FACTOR
+        and time.monotonic() + first.seconds + (RUN_FACTOR - 1) * script.seconds <= deadline
     ):
-        script.seconds *= LONGER
+        script.seconds *= RUN_FACTOR
         first = script.run(Setting(), asks=True, limit=limit)
     if not first.rate:
         raise FailedScriptError(first.error)

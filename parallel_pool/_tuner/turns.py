@@ -16,10 +16,10 @@ from parallel_pool._tuner.running import EndedError, Running, Slice
 from parallel_pool._tuner.setting import Setting
 
 # a round one by one of more settings than these also ends with the script as it is
-SHORT = 2
+MAX_SHORT_ROUND_SETTINGS = 2
 # Seconds for which one runs side by side with others before the next has its turn, and for which
 # one is stopped at most, as a pool may have a timeout.
-TURN, MAX_STOPPED = 0.2, 1.0
+TURN_SECONDS, MAX_STOP_SECONDS = 0.2, 1.0
 # part of the usable memory that scripts side by side may take
 MEMORY_SHARE = 0.5
 # seconds in which a process answers
@@ -76,7 +76,7 @@ class OneByOne:
             if played is None:
                 break
             found[setting] = played
-        after = self.once(Setting()) if len(settings) > SHORT else None
+        after = self.once(Setting()) if len(settings) > MAX_SHORT_ROUND_SETTINGS else None
         # What the machine does else may change during a round. A run that failed says nothing of
         # the speed.
         known = [each.rate for each in (before, after) if each is not None and each.rate]
@@ -276,7 +276,7 @@ class SideBySide:
             with self._turn_of(setting) as running:
                 running.begin(time.monotonic() + ANSWER)
                 running.look()
-        turn = min(TURN, MAX_STOPPED / max(1, len(players) - 1))
+        turn = min(TURN_SECONDS, MAX_STOP_SECONDS / max(1, len(players) - 1))
         # one with longer turns has as many
         longer = {each: self._script.seconds_of(each) / self._script.seconds for each in players}
         for i in range(math.ceil(self._script.seconds / turn)):

@@ -23,7 +23,7 @@ from parallel_pool._bench import page, quick, quick_command, quick_scenes, recor
 from parallel_pool._bench.outcome import Played
 from parallel_pool._bench.record import Measured, Record, RecordError
 from parallel_pool._bench.rounds import Sample
-from parallel_pool._command import INTERRUPTED
+from parallel_pool._command import INTERRUPT_STATUS
 from tests.support.timeouts import wait_for
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -256,7 +256,7 @@ def test_ctrl_c_keeps_what_is_done_and_leaves_no_process(tmp_path: Path) -> None
             time.sleep(0.01)
         os.killpg(process.pid, signal.SIGINT)
         _, error = process.communicate(timeout=200)
-    assert process.returncode == INTERRUPTED
+    assert process.returncode == INTERRUPT_STATUS
     assert error == "interrupted\n"
     found = record.read(tmp_path / "bench.json")
     assert [scene.name for scene in found.scenes] == ["cartpole-1"] and not found.is_complete

@@ -107,7 +107,7 @@ def test_wrong_advice_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(Outcome, "farthest", 0.0)
         assert status_of(wrong, monkeypatch) == 1
     # a change that gains less than expected
-    enough = tracing.REACHED * straggler.advice.gain
+    enough = tracing.MIN_SPEED_SHARE * straggler.advice.gain
     assert status_of(outcome("one straggler", 1.01 * enough), monkeypatch) == 0
     assert status_of(outcome("one straggler", 0.99 * enough), monkeypatch) == 1
 

@@ -20,7 +20,7 @@ from parallel_pool.compat.sb3 import PoolVecEnv
 from tests.support.same import assert_same
 
 ID = "test/Orders-v0"
-MOST, CHARSET = 24, frozenset("presand0123456789, ")
+MAX_LETTERS, CHARSET = 24, frozenset("presand0123456789, ")
 
 
 class Orders(gymnasium.Env[Any, Any]):
@@ -29,7 +29,10 @@ class Orders(gymnasium.Env[Any, Any]):
     def __init__(self) -> None:
         self.action_space = spaces.Discrete(6)
         self.observation_space = spaces.Dict(
-            {"order": spaces.Text(MOST, min_length=0, charset=CHARSET), "done": spaces.Discrete(4)}
+            {
+                "order": spaces.Text(MAX_LETTERS, min_length=0, charset=CHARSET),
+                "done": spaces.Discrete(4),
+            }
         )
 
     def reset(self, *, seed: Any = None, options: Any = None) -> tuple[Any, Any]:

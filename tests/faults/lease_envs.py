@@ -17,7 +17,7 @@ from parallel_pool.leases import AsyncLease, LeasePool
 from tests.support.timeouts import wait_for
 
 # seconds that no call of a healthy environment takes
-LONG = 30.0
+LONG_SECONDS = 30.0
 
 
 class Unpicklable:
@@ -153,14 +153,14 @@ def run(
 
 async def begun(env: AsyncLease, steps: int = 2) -> None:
     """Begins an episode and makes some steps."""
-    await env.reset(seed=1, timeout=LONG)
+    await env.reset(seed=1, timeout=LONG_SECONDS)
     for _ in range(steps):
-        await env.step("on", timeout=LONG)
+        await env.step("on", timeout=LONG_SECONDS)
 
 
 async def goes_on(env: AsyncLease, steps: int = 2) -> None:
     """Checks that an episode that has made some steps makes another."""
-    observation, reward, *_ = await env.step("on", timeout=LONG)
+    observation, reward, *_ = await env.step("on", timeout=LONG_SECONDS)
     assert observation.tolist() == [env.env_id, steps + 1] and reward == steps + 1
 
 

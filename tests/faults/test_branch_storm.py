@@ -23,7 +23,7 @@ from parallel_pool.errors import (
     WorkerError,
 )
 from parallel_pool.leases import AsyncLease, LeasePool
-from tests.faults.lease_envs import LONG, Asked
+from tests.faults.lease_envs import LONG_SECONDS, Asked
 from tests.support.timeouts import wait_for
 
 pytestmark = pytest.mark.usefixtures("alarm")
@@ -51,7 +51,7 @@ class Player:
         for _ in range(rounds):
             async with pool.lease() as lease:
                 with contextlib.suppress(*EXPECTED):
-                    await lease.reset(seed=1, retries=3, timeout=LONG)
+                    await lease.reset(seed=1, retries=3, timeout=LONG_SECONDS)
                     await self.use(lease, 0, 0)
 
     async def use(self, lease: AsyncLease, steps: int, depth: int) -> None:
@@ -88,7 +88,7 @@ class Player:
     async def branch(
         self, lease: AsyncLease, steps: int, depth: int, *, is_cancelled: bool
     ) -> None:
-        branching = lease.branches(self.random.randrange(1, 4), timeout=LONG)
+        branching = lease.branches(self.random.randrange(1, 4), timeout=LONG_SECONDS)
         if is_cancelled:
             entering = asyncio.create_task(branching.__aenter__())
             await asyncio.sleep(self.random.random() / 50)
@@ -142,7 +142,7 @@ def test_no_step_is_lost_or_done_twice(
             pause *= 2
 
     fns: list[Any] = [lambda: Asked(0)] * 3
-    with LeasePool(fns, start_method=method, max_branches=12, timeout=LONG) as pool:
+    with LeasePool(fns, start_method=method, max_branches=12, timeout=LONG_SECONDS) as pool:
         asyncio.run(main(pool))
         wait_for(lambda: not pool.num_branches and pool.num_free == 3)
         assert pool.num_waiting == 0

@@ -33,7 +33,7 @@ from parallel_pool.errors import (
     WorkerError,
 )
 from parallel_pool.leases import Lease, LeasePool
-from tests.faults.lease_envs import LONG, Asked, Gate, begun, goes_on, run
+from tests.faults.lease_envs import LONG_SECONDS, Asked, Gate, begun, goes_on, run
 from tests.support import interpreters
 from tests.support.programs import Program
 from tests.support.threads import threads
@@ -144,7 +144,9 @@ HELD: dict[str, Callable[[], Any]] = {
 
 def branched(count: int = 1, **options: Any) -> LeasePool:
     fns = [lambda number=i: Branched(number) for i in range(count)]
-    return LeasePool(fns, **{"start_method": "fork", "max_branches": 4, "timeout": LONG, **options})
+    return LeasePool(
+        fns, **{"start_method": "fork", "max_branches": 4, "timeout": LONG_SECONDS, **options}
+    )
 
 
 @contextlib.contextmanager
@@ -409,7 +411,7 @@ def test_cancelling_who_waits_for_branches() -> None:
                     await task
                 while True:
                     with contextlib.suppress(BusyError):
-                        async with lease.branches(4, timeout=LONG) as branches:
+                        async with lease.branches(4, timeout=LONG_SECONDS) as branches:
                             assert (await branches[0].step("on"))[1] == 3
                             break
                     await asyncio.sleep(0.001)

@@ -152,7 +152,7 @@ def _fail() -> None:
 def test_harm_is_reported_with_id_and_bytes(
     harm: Callable[[], None], words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(forged_states, "ENDLESS", 0.2)
+    monkeypatch.setattr(forged_states, "ENDLESS_SECONDS", 0.2)
     monkeypatch.setattr(forged_states, "go_on", lambda *_: harm())
     with pytest.raises(AssertionError, match=rf"(?s)CartPole-v1: (the state|\d bytes).*{words}"):
         forged_states.run(["CartPole-v1"], QUICK_COUNT)

@@ -22,7 +22,7 @@ from parallel_pool.errors import (
     StateError,
 )
 from parallel_pool.leases import LeasePool
-from tests.faults.lease_envs import LONG, Gate, begins_again, begun, goes_on, pool_of, run
+from tests.faults.lease_envs import LONG_SECONDS, Gate, begins_again, begun, goes_on, pool_of, run
 from tests.support.programs import Program
 from tests.support.timeouts import has_ended, wait_for
 
@@ -91,11 +91,11 @@ def test_cancelling_a_call_lets_it_finish_and_frees_the_environment(
                 async with pool.lease() as env:
                     await begun(env)
                     if what == "step":
-                        await env.step(gate.trouble, timeout=LONG)
+                        await env.step(gate.trouble, timeout=LONG_SECONDS)
                     elif what == "reset":
-                        await env.reset(options=gate.trouble, timeout=LONG)
+                        await env.reset(options=gate.trouble, timeout=LONG_SECONDS)
                     else:
-                        await env.call("have", gate.trouble, timeout=LONG)
+                        await env.call("have", gate.trouble, timeout=LONG_SECONDS)
 
             task = asyncio.create_task(wait())
             while not gate.is_reached:
@@ -111,7 +111,7 @@ def test_cancelling_a_call_lets_it_finish_and_frees_the_environment(
             await goes_on(other)
             assert pool.worker_pids == pids
 
-    run(play, grace=LONG)
+    run(play, grace=LONG_SECONDS)
 
 
 @pytest.mark.sanitizers
@@ -163,7 +163,7 @@ def test_a_lease_goes_on_after_a_cancelled_call_with_a_reset(tmp_path: Path) -> 
             gate.open()
             await begins_again(env)
 
-    run(play, grace=LONG)
+    run(play, grace=LONG_SECONDS)
 
 
 @pytest.mark.sanitizers
@@ -331,7 +331,7 @@ def test_a_pool_that_is_dropped_ends_its_workers() -> None:
 
 def test_an_event_loop_that_is_closed_with_leases_open(tmp_path: Path) -> None:
     gates = [Gate(tmp_path / str(env_id)) for env_id in range(2)]
-    with pool_of(2, grace=LONG) as pool:
+    with pool_of(2, grace=LONG_SECONDS) as pool:
         loop = asyncio.new_event_loop()
 
         async def hold() -> None:
@@ -372,7 +372,7 @@ def test_a_task_without_a_loop_passes_its_environment_on() -> None:
             loop.close()
             assert pool.num_waiting == 1 and not task.done()
         assert pool.num_free == 1
-        with pool.lease(timeout=LONG) as env:
+        with pool.lease(timeout=LONG_SECONDS) as env:
             env.reset()
 
 
@@ -515,7 +515,7 @@ def test_a_native_step_that_never_ends_keeps_its_environment_only() -> None:
             with pytest.raises(PoolTimeoutError, match="a thread can't be ended"):
                 await envs[1].step(0, timeout=0.1)
             for _ in range(5):
-                await envs[0].step(0, timeout=LONG)
+                await envs[0].step(0, timeout=LONG_SECONDS)
             assert not envs[1].kill()
             with pytest.raises(PoolTimeoutError, match="waited behind"):
                 await envs[1].reset(timeout=0.1)

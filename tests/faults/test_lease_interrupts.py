@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from parallel_pool.leases import LeasePool
-from tests.faults.lease_envs import LONG, pool_of
+from tests.faults.lease_envs import LONG_SECONDS, pool_of
 from tests.support.timeouts import wait_for
 
 
@@ -53,16 +53,16 @@ def was_interrupted(game: Game, pool: LeasePool, action: Any, at: int) -> bool:
 
 
 def play(pool: LeasePool, action: Any) -> None:
-    with pool.lease(timeout=LONG) as env:
-        env.reset(seed=1, timeout=LONG)
-        env.step(action, timeout=LONG)
+    with pool.lease(timeout=LONG_SECONDS) as env:
+        env.reset(seed=1, timeout=LONG_SECONDS)
+        env.step(action, timeout=LONG_SECONDS)
 
 
 def play_branches(pool: LeasePool, action: Any) -> None:
-    with pool.lease(timeout=LONG) as env:
-        env.reset(seed=1, timeout=LONG)
-        with env.branches(2, timeout=LONG) as branches:
-            branches[0].step(action, timeout=LONG)
+    with pool.lease(timeout=LONG_SECONDS) as env:
+        env.reset(seed=1, timeout=LONG_SECONDS)
+        with env.branches(2, timeout=LONG_SECONDS) as branches:
+            branches[0].step(action, timeout=LONG_SECONDS)
 
 
 MAKERS: dict[str, tuple[Callable[[], LeasePool], Any]] = {
@@ -93,5 +93,5 @@ def test_a_thread_that_is_interrupted_anywhere(kind: str, game: Game) -> None:
         # both environments step
         with pool.lease() as one, pool.lease() as two:
             for env in (one, two):
-                env.reset(timeout=LONG)
-                assert env.step(action, timeout=LONG)[1] == 1.0
+                env.reset(timeout=LONG_SECONDS)
+                assert env.step(action, timeout=LONG_SECONDS)[1] == 1.0

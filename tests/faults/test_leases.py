@@ -16,7 +16,7 @@ from parallel_pool._workers.start import startup
 from parallel_pool.errors import NotResetError, PoolTimeoutError, WorkerError
 from parallel_pool.leases import AsyncLease, LeasePool
 from tests.faults.lease_envs import (
-    LONG,
+    LONG_SECONDS,
     Asked,
     Gate,
     OnlyOnce,
@@ -61,7 +61,7 @@ def test_a_worker_killed_between_two_calls(steps: int, is_noticed: bool) -> None
                 await noticed(pool, env.env_id, pid)
             if steps >= 0:
                 with pytest.raises(WorkerError, match="SIGKILL") as caught:
-                    await env.step("on", timeout=LONG)
+                    await env.step("on", timeout=LONG_SECONDS)
                 assert caught.value.env_ids == (env.env_id,)
                 with pytest.raises(NotResetError, match=r"call reset\(\) first"):
                     await env.step("on")
@@ -90,9 +90,9 @@ def test_a_worker_killed_before_each_of_many_calls_is_always_replaced() -> None:
             await begun(other)
             for i in range(8):
                 await kill(pool, env.env_id)
-                await env.reset(timeout=LONG)
+                await env.reset(timeout=LONG_SECONDS)
                 if i % 2:
-                    await env.step("on", timeout=LONG)
+                    await env.step("on", timeout=LONG_SECONDS)
             await goes_on(other)
 
     run(play)
@@ -116,7 +116,7 @@ def test_an_environment_that_kills_its_worker(what: str, trouble: str, text: str
             for _ in range(5):
                 await begun(env)
                 with pytest.raises(WorkerError, match=text) as caught:
-                    await call_with(env, what, trouble, LONG)
+                    await call_with(env, what, trouble, LONG_SECONDS)
                 assert caught.value.env_ids == (env.env_id,)
                 with pytest.raises(NotResetError):
                     await env.step("on")
@@ -139,7 +139,7 @@ def test_a_deadline_ends_what_would_last_for_ever(what: str, trouble: str) -> No
                 began = time.monotonic()
                 with pytest.raises(PoolTimeoutError) as caught:
                     await call_with(env, what, trouble, 0.1)
-                assert 0.1 <= time.monotonic() - began < LONG / 2
+                assert 0.1 <= time.monotonic() - began < LONG_SECONDS / 2
                 text = str(caught.value)
                 assert f"environment {env.env_id}: {what} took longer than timeout=0.1 s" in text
                 assert pid is not None
@@ -157,8 +157,8 @@ def test_the_pools_timeout_is_for_calls_without_their_own() -> None:
             await begun(env)
             with pytest.raises(PoolTimeoutError, match=r"timeout=0\.3 s"):
                 await env.step("sleep")
-            await env.reset(timeout=LONG)
-            await env.step("nap", timeout=LONG)
+            await env.reset(timeout=LONG_SECONDS)
+            await env.step("nap", timeout=LONG_SECONDS)
 
     run(play, timeout=0.3)
 
@@ -185,7 +185,7 @@ def test_a_reset_is_tried_again() -> None:
     async def play(pool: LeasePool) -> None:
         async with pool.lease() as env:
             with pytest.raises(WorkerError):
-                await env.reset(options="kill", retries=2, timeout=LONG)
+                await env.reset(options="kill", retries=2, timeout=LONG_SECONDS)
             with pytest.raises(PoolTimeoutError):
                 await env.reset(options="sleep", retries=1, timeout=0.05)
             with pytest.raises(ValueError, match="retries=-1"):
@@ -292,7 +292,7 @@ def test_an_environment_that_takes_all_memory() -> None:
             await begun(env)
             await begun(other)
             with pytest.raises((MemoryError, WorkerError)):
-                await env.step("eat", timeout=LONG)
+                await env.step("eat", timeout=LONG_SECONDS)
             await goes_on(other)
 
     run(play)
@@ -320,7 +320,7 @@ def test_a_call_waits_for_the_replacement_of_a_worker_no_longer_than_its_timeout
             began = time.monotonic()
             with pytest.raises(PoolTimeoutError, match="is being replaced"):
                 await env.reset(timeout=0.1)
-            assert time.monotonic() - began < LONG
+            assert time.monotonic() - began < LONG_SECONDS
             second.open()
             await begins_again(env)
 
@@ -335,7 +335,7 @@ def test_environments_that_cannot_be_made_again(tmp_path: Path) -> None:
             await begun(env)
             await kill(pool, env.env_id)
             with pytest.raises(Exception, match=r"File exists|no other could be started"):
-                await env.reset(timeout=LONG)
+                await env.reset(timeout=LONG_SECONDS)
         with pytest.raises(WorkerError, match="no environment is left"):
             async with pool.lease():
                 pass
@@ -354,7 +354,7 @@ def test_environments_of_one_worker_are_lost_together() -> None:
             with pytest.raises(PoolTimeoutError):
                 await c.step("spin", timeout=0.1)
             with pytest.raises(WorkerError, match="took longer than timeout"):
-                await b.step("on", timeout=LONG)
+                await b.step("on", timeout=LONG_SECONDS)
             await goes_on(a)
             await begins_again(b)
             await begins_again(c)

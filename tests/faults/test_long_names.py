@@ -27,9 +27,9 @@ from parallel_pool.leases import LeasePool
 from tests.support.sampling import sampled
 
 LONG = "x" * 10**6
-HUGE = 10**5000
+HUGE_INT = 10**5000
 # characters of a message that lists all options, games or agents
-MOST = 3000
+MAX_LETTERS = 3000
 
 
 def cartpole(**options: Any) -> Any:
@@ -51,8 +51,8 @@ CALLS: dict[str, Callable[[], Any]] = {
     "make type": lambda: parallel_pool.make("CartPole-v1", env_type=LONG),
     "make spec": lambda: parallel_pool.make_spec(LONG),
     "make option": lambda: parallel_pool.make("CartPole-v1", env_type="gym", **{LONG: 1}),
-    "make seed": lambda: parallel_pool.make("CartPole-v1", env_type="gym", seed=-HUGE),
-    "make num_envs": lambda: parallel_pool.make("CartPole-v1", env_type="gym", num_envs=HUGE),
+    "make seed": lambda: parallel_pool.make("CartPole-v1", env_type="gym", seed=-HUGE_INT),
+    "make num_envs": lambda: parallel_pool.make("CartPole-v1", env_type="gym", num_envs=HUGE_INT),
     "make_vec": lambda: parallel_pool.make_vec(LONG),
     "make_vec module": lambda: parallel_pool.make_vec(f"{LONG}:CartPole-v1"),
     "make_vec id in module": lambda: parallel_pool.make_vec(f"math:{LONG}"),
@@ -61,28 +61,28 @@ CALLS: dict[str, Callable[[], Any]] = {
     "make_vec hook": lambda: gymnasium.make_vec(LONG, vectorization_mode="parallel_pool"),
     "make_vec option": lambda: cartpole(**{LONG: 1}),
     "make_vec value": lambda: cartpole(sutton_barto_reward=LONG),
-    "make_vec num_envs": lambda: parallel_pool.make_vec("CartPole-v1", -HUGE),
+    "make_vec num_envs": lambda: parallel_pool.make_vec("CartPole-v1", -HUGE_INT),
     "make_vec backend": lambda: cartpole(backend=LONG),
     "make_vec render_mode": lambda: cartpole(render_mode=LONG),
-    "make_vec threads": lambda: cartpole(num_threads=HUGE),
+    "make_vec threads": lambda: cartpole(num_threads=HUGE_INT),
     "make_vec autoreset": lambda: cartpole(autoreset_mode=LONG),
-    "make_vec limit": lambda: cartpole(max_episode_steps=-HUGE),
+    "make_vec limit": lambda: cartpole(max_episode_steps=-HUGE_INT),
     "vector kwargs": lambda: parallel_pool.make_vec("CartPole-v1", vector_kwargs={LONG: 1}),
     "get_attr": lambda: cartpole().get_attr(LONG),
     "set_attr": lambda: cartpole().set_attr(LONG, 1),
     "call": lambda: cartpole().call(LONG),
     "reset option": lambda: cartpole().reset(options={LONG: 1}),
     "reset value": lambda: cartpole().reset(options={"low": LONG}),
-    "reset seed": lambda: cartpole().reset(seed=-HUGE),
-    "reset seeds": lambda: cartpole().reset(seed=[HUGE, -HUGE]),
+    "reset seed": lambda: cartpole().reset(seed=-HUGE_INT),
+    "reset seeds": lambda: cartpole().reset(seed=[HUGE_INT, -HUGE_INT]),
     "actions": lambda: stepped(cartpole(), LONG),
-    "huge actions": lambda: stepped(cartpole(), [HUGE, 0]),
-    "one huge action": lambda: stepped(cartpole(), HUGE),
+    "huge actions": lambda: stepped(cartpole(), [HUGE_INT, 0]),
+    "one huge action": lambda: stepped(cartpole(), HUGE_INT),
     "Pool": lambda: Pool(LONG),
-    "Pool id type": lambda: Pool(HUGE),
+    "Pool id type": lambda: Pool(HUGE_INT),
     "Pool option": lambda: Pool("CartPole-v1", options={LONG: 1}),
-    "Pool env_ids": lambda: stepped(Pool("CartPole-v1", 2), [0], [HUGE]),
-    "Pool timeout": lambda: stepped(Pool("CartPole-v1", 2), [0, 0], timeout=-HUGE),
+    "Pool env_ids": lambda: stepped(Pool("CartPole-v1", 2), [0], [HUGE_INT]),
+    "Pool timeout": lambda: stepped(Pool("CartPole-v1", 2), [0, 0], timeout=-HUGE_INT),
     "load": lambda: parallel_pool.load(LONG, "pp_env_x"),
     "load symbol": lambda: parallel_pool.load("x.so", LONG),
     "load_source": lambda: parallel_pool.load_source(f"{LONG}.c"),
@@ -91,28 +91,28 @@ CALLS: dict[str, Callable[[], Any]] = {
     "sb3 option": lambda: sb3.PoolVecEnv("CartPole-v1", 2, env_kwargs={LONG: 1}),
     "sb3 get_attr": lambda: sb3.PoolVecEnv("CartPole-v1", 2).get_attr(LONG),
     "sb3 env_method": lambda: sb3.PoolVecEnv("CartPole-v1", 2).env_method(LONG),
-    "sb3 indices": lambda: sb3.PoolVecEnv("CartPole-v1", 2).get_attr("spec", HUGE),
-    "sb3 seed": lambda: sb3.PoolVecEnv("CartPole-v1", 2).seed(-HUGE),
+    "sb3 indices": lambda: sb3.PoolVecEnv("CartPole-v1", 2).get_attr("spec", HUGE_INT),
+    "sb3 seed": lambda: sb3.PoolVecEnv("CartPole-v1", 2).seed(-HUGE_INT),
     "pettingzoo": lambda: PoolParallelEnv(LONG, 2),
     "pettingzoo env": lambda: env(LONG),
     "pettingzoo parallel": lambda: parallel_env(LONG),
     "pettingzoo actions": lambda: stepped(particles(), {LONG: [0, 0]}),
-    "pettingzoo move": lambda: stepped(env("classic/rps_v2").unwrapped, HUGE),
+    "pettingzoo move": lambda: stepped(env("classic/rps_v2").unwrapped, HUGE_INT),
     "pettingzoo space": lambda: particles().action_space(LONG),
     "ale": lambda: AtariVectorEnv(LONG, 2),
-    "ale seed": lambda: AtariVectorEnv("pong", 2).reset(seed=HUGE),
+    "ale seed": lambda: AtariVectorEnv("pong", 2).reset(seed=HUGE_INT),
     "processes": lambda: ProcessPool(LONG),
-    "processes of no list": lambda: ProcessPool(HUGE),
-    "processes of no functions": lambda: ProcessPool([HUGE]),
+    "processes of no list": lambda: ProcessPool(HUGE_INT),
+    "processes of no functions": lambda: ProcessPool([HUGE_INT]),
     "processes of a Python": lambda: ProcessPool([dict], python=f"/{LONG}"),
     "leases": lambda: LeasePool("CartPole-v1", python=LONG),
     "leases option": lambda: LeasePool([dict], **{LONG: 1}),
-    "check": lambda: testing.check(HUGE),
+    "check": lambda: testing.check(HUGE_INT),
     "start method": lambda: ProcessPool([dict], start_method=LONG),
     "each": lambda: cartpole(sutton_barto_reward=variation.each([LONG, LONG])),
     "each of others": lambda: cartpole(**{LONG: variation.each([1, 2])}),
-    "each_reset": lambda: variation.each_reset(HUGE, -HUGE),
-    "each_reset infinite": lambda: variation.each_reset(0, HUGE),
+    "each_reset": lambda: variation.each_reset(HUGE_INT, -HUGE_INT),
+    "each_reset infinite": lambda: variation.each_reset(0, HUGE_INT),
     "trace": lambda: Pool("CartPole-v1").trace(LONG),
 }
 
@@ -128,7 +128,7 @@ def test_messages_show_a_part_of_what_is_long(call: str) -> None:
     with pytest.raises(Exception) as error:
         CALLS[call]()
     text = str(error.value)
-    assert len(text) < MOST, text[:300]
+    assert len(text) < MAX_LETTERS, text[:300]
     # Python's own error for an integer of more digits than it converts
     assert "limit (4300" not in text
 
@@ -165,7 +165,7 @@ def test_messages_of_commands_show_a_part_of_what_is_long(
         status = end.code
     printed = capsys.readouterr()
     assert status in (1, 2)
-    assert 0 < len(printed.err + printed.out) < 2 * MOST
+    assert 0 < len(printed.err + printed.out) < 2 * MAX_LETTERS
 
 
 @pytest.mark.parametrize("task_id", ["a:b:CartPole-v1", "::", "a:b:c:d"])
@@ -199,7 +199,7 @@ def test_named() -> None:
 BOUNDED = Option("push", "float", 0.1, 0.01, 1.0, "")
 FREE = Option("push", "float", 0.1, 0.0, 0.0, "")
 WHOLE = Option("size", "int", 1, 0.0, 2.0**63, "")
-HIGHEST = np.finfo(float).max
+MAX_FLOAT = np.finfo(float).max
 # a long double next to a float, which is the float if it is converted
 NEXT = 1 + np.finfo(np.longdouble).eps
 is_long = pytest.mark.skipif(

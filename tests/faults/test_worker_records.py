@@ -21,7 +21,7 @@ from tests.support.timeouts import wait_for
 pytestmark = pytest.mark.usefixtures("alarm")
 
 # number of environments, in one worker; no other record in the shared memory has this value
-MANY = 61
+NUM_ENVS = 61
 
 
 class Waiting(Counting):
@@ -42,7 +42,7 @@ def is_pools(target: str) -> bool:
 
 
 def _is_counted(before: Array, words: Array) -> bool:
-    return bool(((before == 0) & (words == MANY)).any())
+    return bool(((before == 0) & (words == NUM_ENVS)).any())
 
 
 def miscount(pool: ProcessPool, path: Path, count: int) -> None:
@@ -53,19 +53,19 @@ def miscount(pool: ProcessPool, path: Path, count: int) -> None:
     path.write_text("go on")
     wait_for(lambda: any(map(_is_counted, before, words)))
     for old, new in zip(before, words, strict=True):
-        new[(old == 0) & (new == MANY)] = count
+        new[(old == 0) & (new == NUM_ENVS)] = count
 
 
 def functions(path: Path) -> list[Any]:
-    return [lambda: Waiting(path), *[Counting] * (MANY - 1)]
+    return [lambda: Waiting(path), *[Counting] * (NUM_ENVS - 1)]
 
 
 @pytest.mark.quick(1)
-@pytest.mark.parametrize("count", [0, 1, MANY - 1, MANY + 16])
+@pytest.mark.parametrize("count", [0, 1, NUM_ENVS - 1, NUM_ENVS + 16])
 def test_a_wrong_count_ends_the_wait(count: int, tmp_path: Path) -> None:
     path = tmp_path / "file"
     with ProcessPool(functions(path), num_workers=1, start_method="fork") as pool:
-        actions = np.zeros(MANY, np.int64)
+        actions = np.zeros(NUM_ENVS, np.int64)
         pool.reset(seed=0)
         pool.step(actions)
         pool.send(actions)
@@ -81,7 +81,7 @@ def test_a_wrong_count_ends_the_wait(count: int, tmp_path: Path) -> None:
         ):
             with pytest.raises(BrokenPoolError, match="make a new one"):
                 call()
-        assert pool.in_flight == MANY
+        assert pool.in_flight == NUM_ENVS
 
 
 @pytest.mark.quick(1)
@@ -92,7 +92,7 @@ def test_a_wrong_count_ends_waits_of_the_vector_environment(
     """reset() discards the results of an interrupted step, and raises when none can come."""
     path = tmp_path / "file"
     env = ProcessVectorEnv(functions(path), num_workers=1, context="fork")
-    actions = np.zeros(MANY, np.int64)
+    actions = np.zeros(NUM_ENVS, np.int64)
     env.reset(seed=0)
     env.step(actions)
     env.step_async(actions)
@@ -105,7 +105,7 @@ def test_a_wrong_count_ends_waits_of_the_vector_environment(
         monkeypatch.setattr(base_pool, "receive", interrupt)
         with pytest.raises(KeyboardInterrupt):
             env.step_wait()
-    miscount(env.pool, path, MANY - 1)
+    miscount(env.pool, path, NUM_ENVS - 1)
     if not is_interrupted:
         with pytest.raises(BrokenPoolError, match="make a new one"):
             env.step_wait()
@@ -119,7 +119,7 @@ def test_a_wrong_count_ends_waits_of_the_vector_environment(
 def test_a_wrong_count_ends_waits_of_stable_baselines(tmp_path: Path) -> None:
     path = tmp_path / "file"
     env = sb3.PoolVecEnv(functions(path), num_workers=1, start_method="fork")
-    actions = np.zeros(MANY, np.int64)
+    actions = np.zeros(NUM_ENVS, np.int64)
     env.reset()
     env.step(actions)
     env.step_async(actions)
@@ -134,10 +134,10 @@ def test_a_wrong_count_ends_waits_of_stable_baselines(tmp_path: Path) -> None:
 def test_a_slow_environment_is_not_a_wrong_count(tmp_path: Path) -> None:
     path = tmp_path / "file"
     with ProcessPool(functions(path), num_workers=2, start_method="fork") as pool:
-        actions = np.zeros(MANY, np.int64)
+        actions = np.zeros(NUM_ENVS, np.int64)
         pool.reset(seed=0)
         pool.step(actions)
         with pytest.raises(PoolTimeoutError):
             pool.step(actions, timeout=1.0)
         path.write_text("go on")
-        assert len(pool.recv()[0]) == MANY
+        assert len(pool.recv()[0]) == NUM_ENVS

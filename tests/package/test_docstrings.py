@@ -32,7 +32,7 @@ BEGINNINGS = {
     *("check", "each", "each_reset", "env", "list_all_envs", "load", "load_source", "make"),
     *("make_dm", "make_gymnasium", "make_vec", "parallel_env", "register", "xla"),
 }
-LONGEST = 8
+MAX_EXAMPLE_LINES = 8
 
 
 def is_error(value: Any) -> bool:
@@ -141,7 +141,8 @@ def test_a_missing_example_is_noticed() -> None:
 
 
 def test_examples_are_short() -> None:
-    assert [path for path in paths_with_example() if len(lines(objects()[path])) > LONGEST] == []
+    paths = paths_with_example()
+    assert [path for path in paths if len(lines(objects()[path])) > MAX_EXAMPLE_LINES] == []
 
 
 def grouped(text: str) -> list[str]:

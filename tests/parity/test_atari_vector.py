@@ -153,19 +153,19 @@ def test_sticks_far_outside_their_range() -> None:
 
 # the results that each environment must have, and the most batches to wait for them: an environment
 # whose thread waits for a core comes late
-LEAST, MOST = 12, 10_000
+MIN_RESULTS, MAX_BATCHES = 12, 10_000
 
 
 def play_async(env: Any, batches: int, seed: int) -> list[list[list[Any]]]:
     """Plays each environment with its own actions; returns the results of each in order."""
     rng = np.random.default_rng(8)
-    actions = rng.integers(0, env.single_action_space.n, (env.num_envs, MOST + 1))
+    actions = rng.integers(0, env.single_action_space.n, (env.num_envs, MAX_BATCHES + 1))
     rows: list[list[list[Any]]] = [[] for _ in range(env.num_envs)]
     observations, infos = env.reset(seed=seed)
     empty = np.zeros(env.batch_size, np.int32)
     result = (observations, empty, empty.astype(bool), empty.astype(bool), infos)
-    for i in range(MOST):
-        if i >= batches and min(map(len, rows)) >= LEAST:
+    for i in range(MAX_BATCHES):
+        if i >= batches and min(map(len, rows)) >= MIN_RESULTS:
             break
         ids = result[4]["env_id"].copy()
         final = result[4].pop("final_obs", result[0])
@@ -188,7 +188,7 @@ def test_asynchronous_play_is_identical_for_each_environment(mode: str) -> None:
     for env_id, (one, other) in enumerate(zip(mine, reference, strict=True)):
         # environments that finish first more often get further
         count = min(len(one), len(other))
-        assert count >= LEAST, env_id
+        assert count >= MIN_RESULTS, env_id
         assert one[:count] == other[:count], env_id
     # all environments restart, those in flight included
     ours.reset(seed=5)

@@ -77,7 +77,7 @@ class Random:
         return self._rng.uniform([-1.2, -0.2, -0.4], 1.2, shape).astype(np.float32)
 
 
-class Painter:
+class DrawSwitch:
     """Makes Gymnasium's environments draw only when they are told to.
 
     A picture takes them 30 times as long as the physics of a step, of which it changes nothing.
@@ -88,9 +88,9 @@ class Painter:
         self._blank = np.zeros((96, 96, 3), np.uint8)
         for each in envs.envs:
             env = each.unwrapped
-            env._render = partial(self._paint, env._render)
+            env._render = partial(self._draw, env._render)
 
-    def _paint(self, draw: Callable[[str], Any], mode: str) -> Any:
+    def _draw(self, draw: Callable[[str], Any], mode: str) -> Any:
         return draw(mode) if self.draws else self._blank
 
     def seen(self, result: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -158,16 +158,16 @@ def check(case: Case, mode: AutoresetMode, rest: int = 0) -> int:
         theirs,
         ours,
     ):
-        policy, painter = case.policy(theirs), Painter(theirs)
+        policy, switch = case.policy(theirs), DrawSwitch(theirs)
         assert_same(ours.reset(seed=case.seed), theirs.reset(seed=case.seed), "reset")
         for step in range(case.steps):
             action = policy.choose()
             actual: Any = ours.step(action)
             ended = actual[2] | actual[3]
-            painter.draws = has_ended or bool(ended.any()) or step % (rest + 1) == 0
+            switch.draws = has_ended or bool(ended.any()) or step % (rest + 1) == 0
             has_ended = bool(ended.any())
             expected: Any = theirs.step(action)
-            assert_same(painter.seen(actual), painter.seen(expected), f"step {step}")
+            assert_same(switch.seen(actual), switch.seen(expected), f"step {step}")
             ends += int(ended.sum())
             if mode is AutoresetMode.DISABLED and ended.any():
                 again: Any = theirs.reset(options={"reset_mask": ended.copy()})

@@ -23,10 +23,10 @@ from tests.support import forked
 
 SETTINGS: dict[str, Any] = {"seed": 5, "num_threads": 1, "max_episode_steps": 20}
 # the environment that is forged, and its neighbours, whose memory is beside its own
-FORGED, OTHERS = 1, (0, 2)
+FORGED_ENV, OTHERS = 1, (0, 2)
 # Seconds of the processor's time, which do not depend on the load: for what follows one snapshot
 # (an environment's own steps take a hundredth), and until a loop counts as endless.
-MOST_SECONDS, ENDLESS = 2.0, 20.0
+MAX_SECONDS, ENDLESS_SECONDS = 2.0, 20.0
 
 
 def run(ids: Sequence[str], count: int) -> None:
@@ -54,7 +54,7 @@ def run(ids: Sequence[str], count: int) -> None:
 def _note(notes: Notes, text: str) -> None:
     """Notes what is done from now on; the signal ends the process if that is an endless loop."""
     notes.write(text)
-    signal.setitimer(signal.ITIMER_PROF, ENDLESS)
+    signal.setitimer(signal.ITIMER_PROF, ENDLESS_SECONDS)
 
 
 def forge(env: str, count: int, notes: Notes) -> int:
@@ -65,10 +65,10 @@ def forge(env: str, count: int, notes: Notes) -> int:
             pool.reset()
             for at, honest in enumerate(seen):
                 pool.set_state(honest)
-                others = [each[FORGED] for each in seen]
+                others = [each[FORGED_ENV] for each in seen]
                 each_count = count // len(seen) // 2
                 made = forgery.forgeries(
-                    pool, honest[FORGED], each_count, 10 * number + at, others=others
+                    pool, honest[FORGED_ENV], each_count, 10 * number + at, others=others
                 )
                 accepted += _forge(pool, made, actions, env, notes)
     return accepted
@@ -85,10 +85,10 @@ def _honest(env: str) -> tuple[list[list[bytes]], Any]:
         pool.reset()
         for steps in (0, 3, SETTINGS["max_episode_steps"]):
             for _ in range(steps):
-                if not pool.needs_reset(FORGED):
+                if not pool.needs_reset(FORGED_ENV):
                     pool.step(actions)
             seen.append(pool.get_state())
-        assert pool.needs_reset(FORGED)
+        assert pool.needs_reset(FORGED_ENV)
     return seen, actions
 
 
@@ -100,14 +100,14 @@ def _forge(
         _note(notes, f"{env}: {each.what}")
         begun = time.process_time()
         try:
-            pool.set_state([each.snapshot], [FORGED])
+            pool.set_state([each.snapshot], [FORGED_ENV])
         except ValueError:
             assert pool.get_state() == honest, "a refused snapshot changed something"
             continue
         accepted += 1
         go_on(pool, actions)
         taken = time.process_time() - begun
-        assert taken < MOST_SECONDS, f"what follows took {taken:.1f} s"
+        assert taken < MAX_SECONDS, f"what follows took {taken:.1f} s"
         pool.set_state(honest)
     return accepted
 
@@ -116,9 +116,9 @@ def go_on(pool: Pool, actions: Any) -> None:
     """Looks at the forged environment, and steps it: alone, and then with the others."""
     others = pool.get_state(OTHERS)
     for act in (
-        lambda: pool.needs_reset(FORGED) or pool.observe([FORGED]),
-        lambda: not pool.definition.raw.render or pool.render([FORGED]),
-        *[lambda: pool.step(actions[[FORGED]], [FORGED])] * 2,
+        lambda: pool.needs_reset(FORGED_ENV) or pool.observe([FORGED_ENV]),
+        lambda: not pool.definition.raw.render or pool.render([FORGED_ENV]),
+        *[lambda: pool.step(actions[[FORGED_ENV]], [FORGED_ENV])] * 2,
     ):
         # errors do no harm
         with suppress(EnvError):

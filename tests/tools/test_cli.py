@@ -325,6 +325,6 @@ def test_interrupted_demo_ends_without_a_traceback(tmp_path: Path) -> None:
         start_new_session=True,
     ) as process:
         _, err = process.communicate(timeout=250)
-    assert process.returncode == _command.INTERRUPTED == 128 + signal.SIGINT
+    assert process.returncode == _command.INTERRUPT_STATUS == 128 + signal.SIGINT
     assert err == "interrupted\n"
     assert not (tmp_path / "demo.png").exists()

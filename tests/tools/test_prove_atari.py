@@ -21,7 +21,7 @@ import pytest
 
 from parallel_pool import __main__ as cli
 from parallel_pool import _prove_atari as prove_atari
-from parallel_pool._command import INTERRUPTED
+from parallel_pool._command import INTERRUPT_STATUS
 from parallel_pool._families import atari, atari_proofs
 from parallel_pool._families.atari_proofs import Proof
 from parallel_pool._prove_atari import builds, game, match, sources
@@ -544,7 +544,7 @@ def test_an_interrupted_proof_keeps_whole_games(
         return play(each, builds)
 
     monkeypatch.setattr(game, "play", interrupted)
-    assert prove("breakout", "pong", "freeway", "--write") == INTERRUPTED
+    assert prove("breakout", "pong", "freeway", "--write") == INTERRUPT_STATUS
     assert capsys.readouterr().err == "interrupted\n"
     found = atari_proofs.read(table)
     assert list(found) == ["alien", "breakout", "pong"]
@@ -758,5 +758,5 @@ def test_processes_end_in_the_middle_of_their_tasks(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_ctrl_c_ends_all_processes(tmp_path: Path) -> None:
     done = run(INTERRUPT, tmp_path)
-    assert done.code == INTERRUPTED
+    assert done.code == INTERRUPT_STATUS
     assert done.err == "interrupted\n"

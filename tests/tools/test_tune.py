@@ -319,7 +319,7 @@ def test_one_round_is_not_enough() -> None:
 
 def test_a_gain_of_which_chance_has_as_much_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     """Standard deviations of 0.1 in the logarithm, of 3 rounds and 2 degrees of freedom."""
-    monkeypatch.setattr("parallel_pool._tuner.search.MAX_FINAL", 3)
+    monkeypatch.setattr("parallel_pool._tuner.search.MAX_FINAL_ROUNDS", 3)
     rates = iter(np.exp([0.0, 0.2, 0.0, 0.3, 0.0, 0.4]).tolist())
 
     def run(setting: Setting) -> Outcome:
@@ -412,7 +412,7 @@ def test_the_command(
     script: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # one start of all, and time for it on a busy machine
-    monkeypatch.setattr(tuner_search, "MAX_FINAL", tuner_search.FINAL)
+    monkeypatch.setattr(tuner_search, "MAX_FINAL_ROUNDS", tuner_search.FINAL_ROUNDS)
     assert cli.main(["tune", "--seconds", "0.5", "--limit", "90", str(script), "8"]) == 0
     shown = capfd.readouterr().out
     assert shown.startswith("8 x CartPole-v1, 1 thread: ")

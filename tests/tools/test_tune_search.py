@@ -11,7 +11,14 @@ import pytest
 
 from parallel_pool._tuner import grid
 from parallel_pool._tuner.run import Outcome, Script
-from parallel_pool._tuner.search import FINAL, MAX_FINAL, MIN_GAIN_ROUNDS, Gain, Search, most_in
+from parallel_pool._tuner.search import (
+    FINAL_ROUNDS,
+    MAX_FINAL_ROUNDS,
+    MIN_GAIN_ROUNDS,
+    Gain,
+    Search,
+    most_in,
+)
 from parallel_pool._tuner.setting import Setting
 from parallel_pool._tuner.tune import measured, tune
 from parallel_pool._tuner.turns import OneByOne, Round
@@ -109,12 +116,14 @@ class Costs:
 @pytest.mark.parametrize("count", range(1, grid.MAX_SETTINGS + 1))
 def test_a_search_takes_the_time_that_is_said(count: int) -> None:
     settings = [Setting(num_threads=each + 1) for each in range(count)]
-    limit = next(i for i in range(200) if most_in(i, Costs.START, Costs.SECONDS, FINAL) >= count)
+    limit = next(
+        i for i in range(200) if most_in(i, Costs.START, Costs.SECONDS, FINAL_ROUNDS) >= count
+    )
     costs = Costs(limit)
     best, gain = Search(costs, settings).best()
     assert best == settings[-1]
     assert costs.rounds[0] == ([best] if count == 1 else settings)
-    assert costs.rounds[-FINAL:] == [[best]] * FINAL and gain.rounds >= FINAL
+    assert costs.rounds[-FINAL_ROUNDS:] == [[best]] * FINAL_ROUNDS and gain.rounds >= FINAL_ROUNDS
     # what is left is for a setting that may join
     assert costs.left < Costs.START + 7 * Costs.SECONDS
 
@@ -141,14 +150,15 @@ def test_final_rounds_begin_with_new_processes_twice() -> None:
     costs = Costs(1000)
     Search(costs, [Setting(num_threads=each + 1) for each in range(8)]).best()
     many = sum(len(settings) > 1 for settings in costs.rounds)
-    assert len(costs.rounds) == many + MAX_FINAL and costs.renewed == [many, many + FINAL]
+    assert len(costs.rounds) == many + MAX_FINAL_ROUNDS
+    assert costs.renewed == [many, many + FINAL_ROUNDS]
 
 
 def test_the_next_takes_the_place_of_a_winner_that_fails() -> None:
     settings = [Setting(num_threads=each + 1) for each in range(4)]
     search = Search(Costs(1000, {4: settings[3]}), settings)
     best, gain = search.best()
-    assert best == settings[2] and gain.rounds == MAX_FINAL
+    assert best == settings[2] and gain.rounds == MAX_FINAL_ROUNDS
     assert search.failed == {settings[3]: "planted"}
     # in its first round, or in all
     search = Search(Costs(1000, {0: settings[0]}), settings[:1])

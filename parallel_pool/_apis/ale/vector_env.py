@@ -44,7 +44,7 @@ ACTIONS = (
     ((8, 16), (3, 11), (6, 14)),
 )
 # a paddle rotation of this size in one frame reaches the end from any position
-FAR = 64.0
+MAX_ROTATION = 64.0
 INT32 = np.iinfo(np.int32)
 
 
@@ -487,7 +487,7 @@ def _read_joysticks(xp: Any, joysticks: Any, threshold: float, numbers: Array) -
     ]
     found = xp.asarray(numbers)[sides[0], sides[1], (fire > threshold).astype(np.int32)]
     # ALE rotates paddles by the absolute value of the radius
-    rotations = xp.minimum(xp.abs(radius), np.float32(FAR))
+    rotations = xp.minimum(xp.abs(radius), np.float32(MAX_ROTATION))
     return xp.stack([found.astype(np.float32), rotations], axis=1)
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 ALIGNMENT = 64
 # free blocks that are kept for reuse
-SPARE = 2
+MAX_FREE_BLOCKS = 2
 
 
 class BatchMemory:
@@ -66,7 +66,7 @@ class BatchMemory:
                 kept.append(block)
             elif found is None and block.owner.nbytes == size:
                 found = block
-            elif spare < SPARE and block.owner.nbytes == size:
+            elif spare < MAX_FREE_BLOCKS and block.owner.nbytes == size:
                 spare += 1
                 kept.append(block)
         if found is None:

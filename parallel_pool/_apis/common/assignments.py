@@ -50,7 +50,7 @@ PARTS = {"get", "keys", "values", "items"}
 # attributes, and how many subscripts deep a value is in them
 Roots = frozenset[tuple[str, int]]
 ANYWHERE = -1
-DEEPEST = 6
+MAX_DEPTH = 6
 NONE: Roots = frozenset()
 
 
@@ -412,7 +412,7 @@ def _without_out(node: ast.Call) -> bool:
 
 def _deeper(roots: Roots) -> Roots:
     return frozenset(
-        (name, depth if depth == ANYWHERE else min(depth + 1, DEEPEST)) for name, depth in roots
+        (name, depth if depth == ANYWHERE else min(depth + 1, MAX_DEPTH)) for name, depth in roots
     )
 
 

@@ -181,7 +181,7 @@ class EnvSpec:
 
         limit = chosen["max_episode_steps"]
         if limit is None:
-            limit = _shown_limit(self.definition.limit_of(given_own, num_envs))
+            limit = _config_limit(self.definition.limit_of(given_own, num_envs))
         chosen["max_episode_steps"] = variation.check_limits(limit, num_envs)
 
         self._check_seeds(chosen, num_envs)
@@ -348,10 +348,10 @@ def make_pool(spec: EnvSpec, *, step_type: bool = False, discount: bool = False)
     )
 
 
-def _shown_limit(limit: Any) -> Any:
+def _config_limit(limit: Any) -> Any:
     """Returns a definition's time limit as EnvPool's config shows it."""
     if isinstance(limit, variation.Each):
-        return variation.each([_shown_limit(value) for value in limit.values])
+        return variation.each([_config_limit(value) for value in limit.values])
     return limit or NO_LIMIT
 
 

@@ -37,7 +37,7 @@ NO_LIMIT = 2**31 - 1
 # steps of the trial that shows how states grow that hold the actions of their episode
 TRIAL_STEPS = 50
 # bytes beyond that for what an episode leaves to the next one
-SPARE = 1024
+SPARE_BYTES = 1024
 # steps for which such states have room if there is no time limit
 LONG_EPISODE = 1000
 
@@ -183,7 +183,7 @@ def _state_size(
             largest = max(largest, len(trial.get_state()[0]))
     limit = pool.max_episode_steps or LONG_EPISODE
     expected = first + (largest - first) * limit // max(step, 1)
-    return (max(least, largest, expected) * 3 // 2 + SPARE) // 8 * 8
+    return (max(least, largest, expected) * 3 // 2 + SPARE_BYTES) // 8 * 8
 
 
 @public("compat.jax")

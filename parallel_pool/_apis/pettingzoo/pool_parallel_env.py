@@ -220,10 +220,10 @@ class PoolParallelEnv(TraceMethod, Uncopied):
             Exception: raised by an environment.
         """
         first: tuple[dict[Any, Any], dict[Any, Any]]
-        first = self._synchronous("reset").reset(seed, options, self._shown_first)
+        first = self._synchronous("reset").reset(seed, options, self._convert_reset)
         return first
 
-    def _shown_first(self, arrays: AgentArrays) -> tuple[dict[Any, Any], dict[Any, Any]]:
+    def _convert_reset(self, arrays: AgentArrays) -> tuple[dict[Any, Any], dict[Any, Any]]:
         return self._unstacked(arrays.observations), arrays.infos
 
     def step(self, actions: Mapping[Any, Any]) -> Step:
@@ -253,10 +253,10 @@ class PoolParallelEnv(TraceMethod, Uncopied):
         agents = self._synchronous("step")
         found = self._complete(actions)
         blocks = [self._stacked(group, found) for group in self.groups]
-        step: Step = agents.step(blocks, self._shown_step)
+        step: Step = agents.step(blocks, self._convert_step)
         return step
 
-    def _shown_step(self, arrays: AgentArrays) -> Step:
+    def _convert_step(self, arrays: AgentArrays) -> Step:
         return (
             self._unstacked(arrays.observations),
             self._by_agent(arrays.rewards),

@@ -25,10 +25,10 @@ from tests.support.jax_scans import scan
 from tests.support.timeouts import TEST_TIMEOUT, wait_for
 
 FAULT = Path(__file__).resolve().parents[3] / "csrc" / "envs" / "test" / "fault.c"
-ENVS, SLOW = 3, 1
-SHORT, LONG = 0.05, 10 * TEST_TIMEOUT
+ENVS, SLOW_ENV = 3, 1
+SHORT_SECONDS, LONG_SECONDS = 0.05, 10 * TEST_TIMEOUT
 ZEROS = np.zeros(ENVS, np.int32)
-OPTIONS: dict[str, Any] = {"slow_env": SLOW}
+OPTIONS: dict[str, Any] = {"slow_env": SLOW_ENV}
 # JAX raises the second one if the program has been called before
 ERRORS = (JaxRuntimeError, ValueError)
 LATE = rf"no batch of {ENVS} within 0\.05 s: {ENVS} environments are in flight"
@@ -101,13 +101,13 @@ def step_late(functions: Any, handle: Any = None) -> str:
 def test_a_late_step_is_an_error_that_loses_nothing(
     receives: str, pool: Pool, gate: Path, task_id: str
 ) -> None:
-    functions = xla(pool, timeout=SHORT)
+    functions = xla(pool, timeout=SHORT_SECONDS)
     step_late(functions)
     wait_for_step(gate)
     # the same words, which name the environment
     with pytest.raises(PoolTimeoutError, match=LATE) as theirs:
-        pool.recv(timeout=SHORT)
-    assert f"now in a step or reset of environment {SLOW}" in str(theirs.value)
+        pool.recv(timeout=SHORT_SECONDS)
+    assert f"now in a step or reset of environment {SLOW_ENV}" in str(theirs.value)
     with pytest.raises(JaxRuntimeError) as ours:
         jax.block_until_ready(functions.recv(functions.handle))
     assert str(theirs.value) in str(ours.value)
@@ -124,22 +124,22 @@ def test_a_late_step_is_an_error_that_loses_nothing(
         other.reset()
         expected = other.step(ZEROS)
     np.testing.assert_array_equal(found.obs, expected.obs)
-    _, found = xla(pool, timeout=LONG).step(xla(pool).handle, ZEROS)
+    _, found = xla(pool, timeout=LONG_SECONDS).step(xla(pool).handle, ZEROS)
     assert found.obs[..., 0].tolist() == [2] * ENVS
 
 
 @pytest.mark.slow
 def test_a_late_step_ends_a_scan(pool: Pool, gate: Path) -> None:
-    functions = xla(pool, timeout=SHORT)
+    functions = xla(pool, timeout=SHORT_SECONDS)
     with pytest.raises(JaxRuntimeError, match="DEADLINE_EXCEEDED"):
         jax.block_until_ready(scan(functions.step, functions.handle, np.zeros((9, ENVS), np.int32)))
     gate.touch()
-    again = xla(pool, timeout=SHORT)
+    again = xla(pool, timeout=SHORT_SECONDS)
     # programs that use them are not compiled again
     assert again[1:] == functions[1:]
-    handle, found = xla(pool, timeout=LONG).recv(again.handle)
+    handle, found = xla(pool, timeout=LONG_SECONDS).recv(again.handle)
     assert found.obs[..., 0].tolist() == [1] * ENVS
-    _, found = scan(xla(pool, timeout=LONG).step, handle, np.zeros((9, ENVS), np.int32))
+    _, found = scan(xla(pool, timeout=LONG_SECONDS).step, handle, np.zeros((9, ENVS), np.int32))
     assert found.obs[-1, :, 0].tolist() == [10] * ENVS
 
 
@@ -170,7 +170,7 @@ def test_while_a_program_steps_python_is_refused(pool: Pool, gate: Path) -> None
 def test_an_asynchronous_step_is_late(task_id: str, gate: Path) -> None:
     options = {"slow_env": -1}
     with Pool(task_id, 4, batch_size=2, num_threads=2, options=options) as pool:
-        functions, patient = xla(pool, timeout=SHORT), xla(pool, timeout=LONG)
+        functions, patient = xla(pool, timeout=SHORT_SECONDS), xla(pool, timeout=LONG_SECONDS)
         handle = functions.async_reset(functions.handle)
         handle, first = patient.recv(handle)
         handle, _ = patient.recv(handle)
@@ -190,13 +190,13 @@ def test_a_late_step_of_envpools_functions(task_id: str, gate: Path) -> None:
     env = parallel_pool.make(task_id, env_type="gymnasium", num_envs=ENVS, **OPTIONS)
     with closing(env):
         env.reset()
-        handle, recv, _, step = env.xla(timeout=SHORT)
+        handle, recv, _, step = env.xla(timeout=SHORT_SECONDS)
         with pytest.raises(JaxRuntimeError, match=LATE):
             jax.block_until_ready(step(handle, ZEROS))
         gate.touch()
         *_, infos = env.recv()
         assert infos["elapsed_step"].tolist() == [1] * ENVS
-        handle, recv, send, _ = env.xla(timeout=LONG)
+        handle, recv, send, _ = env.xla(timeout=LONG_SECONDS)
         _, (*_, infos) = recv(send(handle, ZEROS))
         assert infos["elapsed_step"].tolist() == [2] * ENVS
 
@@ -205,10 +205,10 @@ def test_a_late_step_of_envpools_functions(task_id: str, gate: Path) -> None:
 def test_a_late_step_of_a_vector_environment(task_id: str, gate: Path) -> None:
     with closing(parallel_pool.PoolVectorEnv(task_id, ENVS, **OPTIONS)) as envs:
         envs.reset()
-        functions = xla(envs, timeout=SHORT)
+        functions = xla(envs, timeout=SHORT_SECONDS)
         step_late(functions)
         gate.touch()
-        _, (*_, infos) = xla(envs, timeout=LONG).recv(functions.handle)
+        _, (*_, infos) = xla(envs, timeout=LONG_SECONDS).recv(functions.handle)
         assert infos["count"].tolist() == [1] * ENVS
         gate.unlink()
         step_late(functions, xla(envs).handle)
@@ -221,9 +221,11 @@ def test_a_late_step_of_a_vector_environment(task_id: str, gate: Path) -> None:
 
 @pytest.mark.slow
 def test_a_late_pool_is_named_and_the_others_are_not_late(task_id: str, gate: Path) -> None:
-    good, bad = (Pool(task_id, ENVS, options={"slow_env": slow}) for slow in (ENVS, SLOW))
+    good, bad = (Pool(task_id, ENVS, options={"slow_env": slow}) for slow in (ENVS, SLOW_ENV))
     with good, bad:
-        functions, patient = (xla([good, bad], timeout=limit) for limit in (SHORT, LONG))
+        functions, patient = (
+            xla([good, bad], timeout=limit) for limit in (SHORT_SECONDS, LONG_SECONDS)
+        )
         handles, _ = jax.vmap(patient.reset)(functions.handle)
         both = np.zeros((2, ENVS), np.int32)
         with pytest.raises(JaxRuntimeError, match=f"DEADLINE_EXCEEDED: pool [01] of 2: {LATE}"):
@@ -239,7 +241,7 @@ def test_a_late_pool_is_named_and_the_others_are_not_late(task_id: str, gate: Pa
 
 @pytest.mark.slow
 def test_a_late_step_of_gymnaxs_form_may_be_repeated(task_id: str, gate: Path) -> None:
-    env, _ = make_gymnax(task_id, num_envs=ENVS, timeout=SHORT, **OPTIONS)
+    env, _ = make_gymnax(task_id, num_envs=ENVS, timeout=SHORT_SECONDS, **OPTIONS)
     other, _ = make_gymnax(task_id, num_envs=ENVS, **OPTIONS)
     with closing(env), closing(other):
         keys = jax.random.split(jax.random.key(0), ENVS)
@@ -310,10 +312,10 @@ def ends_as_closed(thread: threading.Thread, errors: list[str]) -> None:
 
 
 def test_closing_ends_a_call_although_its_environment_hangs(pool: Pool, gate: Path) -> None:
-    functions = xla(pool, timeout=LONG)
+    functions = xla(pool, timeout=LONG_SECONDS)
     thread, errors = begin(lambda: functions.step(functions.handle, ZEROS))
     wait_for_step(gate)
-    with pytest.warns(RuntimeWarning, match=f"environment {SLOW} did not return"):
+    with pytest.warns(RuntimeWarning, match=f"environment {SLOW_ENV} did not return"):
         pool.close(timeout=0)
     ends_as_closed(thread, errors)
     with pytest.raises(JaxRuntimeError, match="the pool is closed"):
@@ -326,10 +328,10 @@ def test_dropping_ends_a_call_although_its_environment_hangs(
     monkeypatch.setattr(pool_closing, "DELETE_TIMEOUT", 0.0)
     pool = Pool(task_id, ENVS, num_threads=1, options=OPTIONS)
     pool.reset()
-    functions = xla(pool, timeout=LONG)
+    functions = xla(pool, timeout=LONG_SECONDS)
     thread, errors = begin(lambda: functions.step(functions.handle, ZEROS))
     wait_for_step(gate)
-    with pytest.warns(RuntimeWarning, match=f"environment {SLOW} did not return"):
+    with pytest.warns(RuntimeWarning, match=f"environment {SLOW_ENV} did not return"):
         del pool
         gc.collect()
     ends_as_closed(thread, errors)
@@ -341,13 +343,13 @@ def test_closing_ends_a_call_of_gymnaxs_form(
 ) -> None:
     """Its threads have states of the program, whose memory is freed then."""
     monkeypatch.setattr(pool_closing, "CLOSE_TIMEOUT", 0.0)
-    env, _ = make_gymnax(task_id, num_envs=ENVS, num_threads=1, timeout=LONG, **OPTIONS)
+    env, _ = make_gymnax(task_id, num_envs=ENVS, num_threads=1, timeout=LONG_SECONDS, **OPTIONS)
     keys = jax.random.split(jax.random.key(0), ENVS)
     _, state = jax.vmap(env.reset)(keys)
     step = jax.jit(jax.vmap(env.step))
     thread, errors = begin(lambda: step(keys, state, ZEROS))
     wait_for_step(gate)
-    with pytest.warns(RuntimeWarning, match=f"environment {SLOW} did not return"):
+    with pytest.warns(RuntimeWarning, match=f"environment {SLOW_ENV} did not return"):
         env.close()
     ends_as_closed(thread, errors)
     with pytest.raises(ERRORS, match="the pool is closed"):

@@ -40,7 +40,7 @@ from tests.support.timeouts import TEST_TIMEOUT
 
 SAME = AutoresetMode.SAME_STEP
 # whose batches are larger than MIN_BYTES
-MANY = 2500
+NUM_ENVS = 2500
 
 
 def picture_maker() -> Callable[[], gymnasium.Env[Any, Any]]:
@@ -72,7 +72,7 @@ def picture_maker() -> Callable[[], gymnasium.Env[Any, Any]]:
 
 
 MAKERS: dict[str, Callable[[], Any]] = {
-    "vector": partial(parallel_pool.PoolVectorEnv, "CartPole-v1", MANY),
+    "vector": partial(parallel_pool.PoolVectorEnv, "CartPole-v1", NUM_ENVS),
     "same step": partial(
         parallel_pool.PoolVectorEnv, "CartPole-v1", 3, max_episode_steps=7, autoreset_mode=SAME
     ),
@@ -80,7 +80,7 @@ MAKERS: dict[str, Callable[[], Any]] = {
     "workers": partial(parallel_pool.PoolVectorEnv, [picture_maker()] * 3, num_workers=1),
     "one process": partial(parallel_pool.PoolVectorEnv, [picture_maker()] * 3, num_workers=0),
     "pool": partial(Pool, "Pendulum-v1", 3, seed=1),
-    "gymnasium": partial(parallel_pool.make_gymnasium, "CartPole-v1", num_envs=MANY, seed=1),
+    "gymnasium": partial(parallel_pool.make_gymnasium, "CartPole-v1", num_envs=NUM_ENVS, seed=1),
     "dm_env": partial(parallel_pool.make_dm, "CartPole-v1", num_envs=3, seed=1),
 }
 # APIs whose `reset` takes no seed
@@ -255,10 +255,10 @@ def test_a_result_waits_if_too_many_are_in_flight(late: Late) -> None:
     with closing(MAKERS["vector"]().torch("cuda")) as envs:
         envs.reset(seed=1)
         device.finish()
-        envs.step(np.zeros(MANY, np.int64))
+        envs.step(np.zeros(NUM_ENVS, np.int64))
         each = device.in_flight
         for _ in range(3 * MAX_FLIGHTS):
-            envs.step(np.zeros(MANY, np.int64))
+            envs.step(np.zeros(NUM_ENVS, np.int64))
             assert device.in_flight <= MAX_FLIGHTS * each
         assert device.in_flight == MAX_FLIGHTS * each
 
@@ -285,11 +285,11 @@ def test_memory_is_unlocked_before_it_is_freed(late: Late) -> None:
         for _ in range(6):
             for _ in range(12):
                 # each needs new memory, as nothing is read
-                envs.step(np.zeros(MANY, np.int64))
+                envs.step(np.zeros(NUM_ENVS, np.int64))
             for _ in range(12):
                 # and the pool keeps less than that
                 device.finish()
-                envs.step(np.zeros(MANY, np.int64))
+                envs.step(np.zeros(NUM_ENVS, np.int64))
         assert device.num_registered > 30
         assert len(device.registered) < 20
 
@@ -300,7 +300,7 @@ def test_a_loop_needs_few_blocks(late: Late) -> None:
     with closing(MAKERS["vector"]().torch("cuda")) as envs:
         envs.reset(seed=1)
         for _ in range(20):
-            envs.step(torch.zeros(MANY, dtype=torch.int64))
+            envs.step(torch.zeros(NUM_ENVS, dtype=torch.int64))
         assert inspect(envs).blocks == device.num_registered == 4
 
 
@@ -403,7 +403,7 @@ def test_after_a_fork_memory_is_locked_again(late: Late) -> None:
     device = late()
     with closing(MAKERS["vector"]()) as theirs, closing(MAKERS["vector"]().torch("cuda")) as ours:
         kept = [reset_both("vector", ours, theirs)]
-        actions = np.zeros(MANY, np.int64)
+        actions = np.zeros(NUM_ENVS, np.int64)
         for _ in range(20):
             # in the same few blocks
             device.finish()
@@ -514,11 +514,11 @@ class Recorded:
 @pytest.mark.parametrize("seed", [None, 0])
 def test_interrupt_anywhere_in_step_harms_no_result(seed: int | None, late: Late) -> None:
     device = late(seed=seed)
-    recorded = Recorded(Pool("test/Fault-v0", MANY, num_threads=1))
+    recorded = Recorded(Pool("test/Fault-v0", NUM_ENVS, num_threads=1))
     ours = TorchEnv(recorded, "cuda")
     kept = [(ours.reset(), recorded.batches[-1])]
     interrupted = 0
-    actions = torch.zeros(MANY, dtype=torch.int64)
+    actions = torch.zeros(NUM_ENVS, dtype=torch.int64)
     for place in range(1, 240):
         try:
             result = Interrupter(place).run(ours.step, actions if place % 2 else actions.numpy())
@@ -537,22 +537,22 @@ def test_interrupt_anywhere_in_step_harms_no_result(seed: int | None, late: Late
 def test_failures_bring_tensors(late: Late) -> None:
     device = late()
     options = {"fail_on": "step", "fail_env": 1, "fail_at_step": 3}
-    recorded = Recorded(Pool("test/Fault-v0", MANY, options=options))
+    recorded = Recorded(Pool("test/Fault-v0", NUM_ENVS, options=options))
     with closing(TorchEnv(recorded, "cuda")) as ours:
         kept = [(ours.reset(), recorded.batches[-1])]
         for _ in range(2):
-            kept.append((ours.step(np.zeros(MANY, np.int64)), recorded.batches[-1]))
+            kept.append((ours.step(np.zeros(NUM_ENVS, np.int64)), recorded.batches[-1]))
         with pytest.raises(EnvError) as caught:
-            ours.step(np.zeros(MANY, np.int64))
+            ours.step(np.zeros(NUM_ENVS, np.int64))
         assert device.in_flight > len(caught.value.batch)
         for _ in range(4):
-            kept.append((ours.step(np.zeros(MANY, np.int64)), recorded.batches[-1]))
+            kept.append((ours.step(np.zeros(NUM_ENVS, np.int64)), recorded.batches[-1]))
         device.finish()
         for step, (found, wanted) in enumerate(kept):
             assert_same(tuple(numbers(tuple(found))), wanted, str(step))
         batch = caught.value.batch
         count = batch[[column.name for column in recorded.pool.columns].index("count")]
-        assert batch.env_id.tolist() == list(range(MANY))
+        assert batch.env_id.tolist() == list(range(NUM_ENVS))
         assert count[0] == 3 and count[1] == 0
 
 
@@ -785,13 +785,13 @@ def test_memory_of_results_is_locked_on_a_gpu() -> None:
     with closing(MAKERS["vector"]()) as plain, closing(plain.torch("cuda")) as envs:
         arrays, _ = plain.reset(seed=1)
         assert arrays.base is not None and arrays.base.nbytes >= MIN_BYTES
-        envs.step(np.zeros(MANY, np.int64))
+        envs.step(np.zeros(NUM_ENVS, np.int64))
         # one of the few blocks that the pool uses
         locked = []
         for _ in range(8):
-            envs.step(np.zeros(MANY, np.int64))
+            envs.step(np.zeros(NUM_ENVS, np.int64))
             torch.cuda.synchronize()
-            locked.append(torch.from_numpy(plain.step(np.zeros(MANY, np.int64))[0]).is_pinned())
+            locked.append(torch.from_numpy(plain.step(np.zeros(NUM_ENVS, np.int64))[0]).is_pinned())
         assert any(locked)
     assert not torch.from_numpy(arrays).is_pinned()
 
@@ -815,7 +815,7 @@ def test_a_refusal_leaves_no_error_on_a_gpu() -> None:
 def test_a_forked_child_on_a_gpu() -> None:
     with closing(MAKERS["vector"]()) as theirs, closing(MAKERS["vector"]().torch("cuda")) as ours:
         kept = [reset_both("vector", ours, theirs)]
-        actions = np.zeros(MANY, np.int64)
+        actions = np.zeros(NUM_ENVS, np.int64)
         for _ in range(10):
             kept.append((ours.step(actions), theirs.step(actions)))
         read, write = os.pipe()

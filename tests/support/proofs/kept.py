@@ -18,7 +18,7 @@ from typing import Any
 import parallel_pool._prove_atari.sources as atari_sources
 
 # answers in the file; a run asks for two thousand
-MOST = 10_000
+MAX_ANSWERS = 10_000
 
 
 class Kept:
@@ -53,7 +53,7 @@ class Kept:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         every = {**self.read(), **self.new}
         with tempfile.NamedTemporaryFile("w", dir=self.path.parent, delete=False) as file:
-            json.dump(dict(list(every.items())[-MOST:]), file)
+            json.dump(dict(list(every.items())[-MAX_ANSWERS:]), file)
         Path(file.name).replace(self.path)
         self.new.clear()
 
