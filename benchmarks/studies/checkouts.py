@@ -64,9 +64,8 @@ def player(checkout: Path, scene: Scene, name: str, hash_seed: int) -> PlayerPro
     if scene.mujoco:
         paths.insert(0, str(pinned.folder(scene.mujoco)))
     variables = {"PYTHONPATH": os.pathsep.join(paths), "PYTHONHASHSEED": str(hash_seed)}
-    return PlayerProxy(
-        f"{name} of {checkout}", [*player_command(checkout), scene.name, name], {**os.environ, **variables}
-    ).made()
+    command = [*player_command(checkout), scene.name, name]
+    return PlayerProxy(f"{name} of {checkout}", command, {**os.environ, **variables}).made()
 
 
 def play(checkouts: Mapping[str, Path], scene: Scene, name: str, seed: int) -> dict[str, Sample]:
