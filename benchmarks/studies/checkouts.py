@@ -39,10 +39,14 @@ HEADER = (
 )
 
 
+def python_of(checkout: Path) -> str:
+    """Returns a checkout's interpreter; this checkout's is the one that runs the program."""
+    return sys.executable if checkout == ROOT else str(checkout / ".venv/bin/python")
+
+
 def player_command(checkout: Path) -> list[str]:
     """Returns the command that starts `checkout_player.py` under a checkout's interpreter."""
-    python = sys.executable if checkout == ROOT else str(checkout / ".venv/bin/python")
-    return [python, "-P", "-W", "ignore", str(PLAYER)]
+    return [python_of(checkout), "-P", "-W", "ignore", str(PLAYER)]
 
 
 def players_of(checkout: Path) -> dict[str, list[str]]:
