@@ -15,6 +15,7 @@ from gymnasium.vector.utils import batch_space
 from parallel_pool._apis.common import ale_ids, mask_ids
 from parallel_pool._apis.common.trace_method import TraceMethod
 from parallel_pool._apis.common.vector_errors import NotResetError
+from parallel_pool._apis.common.vector_options import autoreset_of
 from parallel_pool._apis.torch.torch_method import TorchMethod
 from parallel_pool._engine import registry
 from parallel_pool._engine.arguments import a_type, quote
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 Step = tuple["Array", "Array", "Array", "Array", dict[str, "Array"]]
 
 DEFINITION = "_AleVector-v0"
-AUTORESET = {AutoresetMode.NEXT_STEP: "next_step", AutoresetMode.SAME_STEP: "same_step"}
+MODES = AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP
 
 # ALE's number of each action: [left, -, right][down, -, up][without, with FIRE]
 ACTIONS = (
@@ -170,7 +171,7 @@ class AtariVectorEnv(TraceMethod, TorchMethod, Uncopied, VectorEnv[Any, Any, Any
             "thread_affinity_offset": max(
                 -1, check_count("thread_affinity_offset", thread_affinity_offset, INT32.min)
             ),
-            "autoreset": AUTORESET[self.autoreset_mode],
+            "autoreset": autoreset_of(self.autoreset_mode),
             "reward_dtype": "float64",
             "options": {
                 "game": game,
@@ -494,7 +495,7 @@ def _read_joysticks(xp: Any, joysticks: Any, threshold: float, numbers: Array) -
 def _check_mode(mode: Any) -> AutoresetMode:
     if not isinstance(mode, (str, AutoresetMode)):
         raise TypeError(f"autoreset_mode={quote(mode)} is {a_type(mode)}: give an AutoresetMode")
-    names = [each.value for each in AUTORESET]
+    names = [each.value for each in MODES]
     if (mode.value if isinstance(mode, AutoresetMode) else mode) not in names:
         raise ValueError(f"autoreset_mode={quote(mode)}: choose {' or '.join(map(repr, names))}")
     return AutoresetMode(mode)

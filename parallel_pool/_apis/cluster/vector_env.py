@@ -689,10 +689,13 @@ def _check_range(actions: Array, space: Space[Any]) -> None:
     if actions.dtype.kind not in "iub":
         raise TypeError(f"actions have dtype {actions.dtype}: give integers")
     numbers = space.n if isinstance(space, Discrete) else space.nvec
-    wrong = (actions < space.start) | (actions >= space.start + numbers)
+    first, last = space.start, space.start + numbers - 1
+    wrong = (actions < first) | (actions > last)
     if wrong.any():
         row = int(np.argwhere(wrong)[0][0])
-        raise ValueError(f"actions[{row}]={actions[row]} is not in {space}")
+        raise ValueError(
+            f"actions[{row}]={actions[row]} is not in {space}: give integers from {first} to {last}"
+        )
 
 
 def _join(parts: Sequence[Part], count: int, space: Space[Any]) -> Step:

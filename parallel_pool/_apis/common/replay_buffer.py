@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from gymnasium.vector import AutoresetMode
 
 from parallel_pool._engine.arguments import a_type, check_count, quote
 from parallel_pool._engine.buffers import engine_indices
@@ -102,7 +103,7 @@ class ReplayBuffer(Uncopied):
         shape = space.shape
         if shape is None or len(shape) < 2 or not hasattr(space, "low"):
             raise ValueError(f"observations {quote(space)} are no arrays (stack, ...) of frames")
-        if envs.autoreset_mode.name == "DISABLED":
+        if envs.autoreset_mode is AutoresetMode.DISABLED:
             raise ValueError("autoreset_mode=DISABLED: choose NEXT_STEP or SAME_STEP")
         self.envs = envs
         num_envs = envs.num_envs

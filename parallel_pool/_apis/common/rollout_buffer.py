@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from gymnasium.vector import AutoresetMode
+
 from parallel_pool._apis.common.rollout import Rollout
 from parallel_pool._apis.common.rollout_storage import Recorded, Storage, make_storage
 from parallel_pool._engine.arguments import a_type, check_count, quote
@@ -65,7 +67,7 @@ class RolloutBuffer(Uncopied):
         """
         self.envs = envs
         self.steps = check_count("steps", steps, 1)
-        if envs.metadata["autoreset_mode"].name == "DISABLED":
+        if envs.metadata["autoreset_mode"] is AutoresetMode.DISABLED:
             raise ValueError(
                 "autoreset_mode=DISABLED: a rollout goes on after the end of an episode: choose"
                 " NEXT_STEP or SAME_STEP"

@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
+from gymnasium.vector import AutoresetMode
 
 from parallel_pool._engine.arguments import usable_memory
 from parallel_pool._engine.buffers import engine_indices
@@ -399,7 +400,7 @@ class CopiedStorage:
         self._steps = steps
         self._arrays = Recorded()
         self._elapsed = engine_indices(envs.pool.columns)["elapsed_step"]
-        self._is_same_step = envs.metadata["autoreset_mode"].name == "SAME_STEP"
+        self._is_same_step = envs.metadata["autoreset_mode"] is AutoresetMode.SAME_STEP
 
     def is_free(self) -> bool:
         return self._arrays.is_free()

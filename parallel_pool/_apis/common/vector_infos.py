@@ -6,7 +6,7 @@ environments that have it. What Gymnasium's rules say about that form is here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from types import NoneType
 from typing import TYPE_CHECKING, Any
 
@@ -290,14 +290,20 @@ def _nothing(dtype: np.dtype[Any]) -> Any:
     return None if dtype.kind == "O" else np.zeros((), dtype)[()]
 
 
-def rows_of(infos: Mapping[Any, Any], count: int) -> list[dict[Any, Any]]:
-    """Returns a dict of infos for each row; integers and bools are Python's."""
+def rows_of(
+    infos: Mapping[Any, Any], count: int, without: Collection[Any] = (), *, as_is: bool = False
+) -> list[dict[Any, Any]]:
+    """Returns a dict of infos for each row, without some keys, at any depth; integers and bools are
+    Python's, and arrays copies, unless values are returned as they are."""
     found: list[dict[Any, Any]] = [{} for _ in range(count)]
     for key in _keys(infos):
+        if key in without:
+            continue
         value = infos[key]
-        each = rows_of(value, count) if isinstance(value, dict) else None
+        each = rows_of(value, count, without, as_is=as_is) if isinstance(value, dict) else value
+        reads = not as_is and each is value
         for row in rows_in(infos[f"_{key}"]):
-            found[row][key] = _scalar(value[row]) if each is None else each[row]
+            found[row][key] = _scalar(each[row]) if reads else each[row]
     return found
 
 

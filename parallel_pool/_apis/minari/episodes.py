@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from gymnasium.spaces import Dict, Space, Tuple
 
-from parallel_pool._apis.common.vector_infos import FINAL_KEYS
+from parallel_pool._apis.common.vector_infos import FINAL_KEYS, rows_of
 from parallel_pool._apis.minari import library
 from parallel_pool._engine.arguments import a_type, quote
 from parallel_pool._workers.data.messages import RESTARTED
@@ -370,13 +370,4 @@ def rows_of_infos(infos: Mapping[str, Any], count: int) -> list[dict[str, Any]]:
         infos: in the form of Gymnasium's vector environments.
         count: environments.
     """
-    found: list[dict[str, Any]] = [{} for _ in range(count)]
-    for name, values in infos.items():
-        mask = infos.get(f"_{name}")
-        if not isinstance(mask, np.ndarray) or name in NOT_RECORDED:
-            # a mask, or an info that is not an environment's own
-            continue
-        each = rows_of_infos(values, count) if isinstance(values, Mapping) else values
-        for i in np.flatnonzero(mask).tolist():
-            found[i][name] = each[i]
-    return found
+    return rows_of(infos, count, NOT_RECORDED, as_is=True)

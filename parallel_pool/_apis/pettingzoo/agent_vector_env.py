@@ -102,7 +102,7 @@ class AgentVectorEnv(TraceMethod, TorchMethod, Uncopied, VectorEnv[Any, Any, Any
         self.envs = envs
         self.pool = envs.pool
         self._rows = rows = AgentTable(envs, agents, others)
-        self._restarts = envs.autoreset_mode is AutoresetMode.SAME_STEP
+        self._is_same_step = envs.autoreset_mode is AutoresetMode.SAME_STEP
         self.agents = rows.agents
         self.num_envs = rows.num_rows
         self.single_observation_space = rows.observation_space
@@ -247,7 +247,7 @@ class AgentVectorEnv(TraceMethod, TorchMethod, Uncopied, VectorEnv[Any, Any, Any
         rows, restarted = self._rows, self.restarted
         terminations, truncations = map(rows.column, (arrays.terminations, arrays.truncations))
         observations = rows.observations(arrays)
-        if self._restarts:
+        if self._is_same_step:
             ended = terminations | truncations
             observations, infos, restarted = self._same_step(arrays, observations, ended)
         else:

@@ -27,15 +27,15 @@ class JointColumns:
     """
 
     def __init__(
-        self, agents: list[Any], agent_groups: tuple[AgentGroup, ...], *, restarts: bool
+        self, agents: list[Any], agent_groups: tuple[AgentGroup, ...], *, is_same_step: bool
     ) -> None:
         """
         Args:
             agents, agent_groups: of the environments.
-            restarts: whether an episode restarts in the step that ends it (SAME_STEP).
+            is_same_step: whether an episode restarts in the step that ends it (SAME_STEP).
         """
         self.possible_agents, self.groups = agents, agent_groups
-        self._restarts = restarts
+        self._is_same_step = is_same_step
 
     def arrays(self, joint: Any, infos: dict[Any, Any], env_ids: Array, live: Array) -> AgentArrays:
         """Returns the arrays of a batch.
@@ -61,7 +61,7 @@ class JointColumns:
             rewards[restarted] = 0
             terminations[restarted] = False
             truncations[restarted] = live[env_ids[restarted]]
-            if not self._restarts:
+            if not self._is_same_step:
                 lives[restarted] = False
         blocks = self._blocks(joint["observation"])
         return AgentArrays(

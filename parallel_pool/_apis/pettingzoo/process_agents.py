@@ -159,4 +159,4 @@ def _joint_columns(pool: ProcessPool) -> JointColumns:
                 f"{DIFFER}: environment {i} has possible_agents={agents}, environment 0 {lists[0]}"
             )
     (groups,) = pool.apply(groups_of, env_ids=[0])
-    return JointColumns(lists[0], groups, restarts=pool.autoreset == "same_step")
+    return JointColumns(lists[0], groups, is_same_step=pool.autoreset == "same_step")

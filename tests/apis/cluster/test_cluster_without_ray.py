@@ -220,6 +220,9 @@ def test_a_worker_is_sent_one_step() -> None:
         envs.recv()
         with pytest.raises(ValueError, match="env_ids name environment 0 twice"):
             envs.send([0] * 6, [0, 1, 2, 3, 0, 1])
+        refused = r"actions\[1\]=2 is not in Discrete\(2\): give integers from 0 to 1"
+        with pytest.raises(ValueError, match=refused):
+            envs.send([0, 2], [0, 1])
         assert envs.in_flight == 0
         envs.send([0] * 4, [2, 3, 0, 1])
         assert envs.recv()[1].tolist() == [1.0, 1.0]
