@@ -24,6 +24,7 @@ from tests.contract.kinds.envpool import OfDMEnvPool, OfEnvPool
 from tests.contract.kinds.kind import VECTOR_MODES, Kind
 from tests.contract.kinds.parallel import AsyncParallel, Parallel
 from tests.contract.kinds.pool import OfPool
+from tests.contract.kinds.recorded_agents import RecordedAgents
 from tests.contract.kinds.single import DM, Game, Single, Turns
 from tests.contract.kinds.vec_env import OfVecEnv
 from tests.contract.kinds.vector import (
@@ -189,7 +190,8 @@ def _recorded(collector: str, envs: Any, folder: Path) -> Any:
     pytest.importorskip("minari")
     import parallel_pool.compat.minari as collectors
 
-    name = f"contract-v{len(list(folder.glob('contract-v*')))}"
+    # that of an agent's dataset is contract/agent-v0
+    name = f"contract-v{len(list(folder.rglob('*-v*')))}"
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("MINARI_DATASETS_PATH", str(folder))
         return getattr(collectors, collector)(envs, name)
@@ -352,6 +354,12 @@ CASES = [
         OfEnvPool(),
         CARTPOLES,
         lambda g, **o: _recorded("EnvPoolDataCollector", _envpool("gymnasium", **o), g.folder),
+    ),
+    Case(
+        "AgentDataCollector",
+        RecordedAgents(),
+        SPREADS,
+        lambda g, **o: _recorded("AgentDataCollector", _parallel(SPREAD, 3, **o), g.folder),
     ),
     Case("TorchEnv", Tensors(), CARTPOLES, lambda g, **o: _vector("CartPole-v1", 3, **o).torch()),
 ]

@@ -149,3 +149,10 @@ def test_calls_in_a_forked_child(case: Case, tmp_path: Path) -> None:
 
         in_child(refused)
         compare(case.kind.play(env), case.kind.play(twin), "after the child")
+
+
+@pytest.mark.quick(4, sanitizers=9)
+def test_close_in_a_forked_child_closes_nothing(case: Case, tmp_path: Path) -> None:
+    with made(case, tmp_path) as (env, twin, _):
+        in_child(env.close)
+        compare(case.kind.play(env), case.kind.play(twin), "after the child")

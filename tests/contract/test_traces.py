@@ -12,6 +12,7 @@ import pytest
 
 from parallel_pool._tracing import opened
 from tests.contract.api_cases import CASES, Case
+from tests.contract.kinds.recorded_agents import RecordedAgents
 from tests.contract.kinds.single import Game, Single, Turns
 from tests.contract.small_envs import Gate
 from tests.tools.test_trace import assert_valid, assert_whole
@@ -20,7 +21,7 @@ from tests.tools.test_trace import assert_valid, assert_whole
 CALLS, FEW_CALLS = 20, 6
 
 
-# that one always has steps in flight, which a trace shows in part
+# that one always has steps in flight, which a trace shows in part: test_trace.py has it
 WHOLE = [case for case in CASES if case.name != "AtariVectorEnv, async"]
 
 
@@ -34,6 +35,8 @@ def test_a_trace_is_whole(case: Case, monkeypatch: pytest.MonkeyPatch, tmp_path:
         (pool,) = pools
         is_wrapper = isinstance(env, gymnasium.Wrapper | gymnasium.vector.VectorWrapper)
         own = env.unwrapped if is_wrapper or isinstance(case.kind, Single | Game | Turns) else env
+        if isinstance(case.kind, RecordedAgents):
+            own = env.env
         case.kind.start(env)
         before = pool.stats()["env_steps"]
         with warnings.catch_warnings():

@@ -23,6 +23,7 @@ from parallel_pool.errors import (
 )
 from parallel_pool.leases import LeasePool
 from tests.faults.lease_envs import LONG_SECONDS, Gate, begins_again, begun, goes_on, pool_of, run
+from tests.support.forked import in_child
 from tests.support.programs import Program
 from tests.support.timeouts import has_ended, wait_for
 
@@ -429,6 +430,36 @@ def test_a_forked_child_has_no_leases() -> None:
                 os._exit(code)
         assert os.waitpid(pid, 0)[1] == 0
         assert env.step("on")[0].tolist() == [env.env_id, 1]
+
+
+def test_a_forked_child_of_a_task_has_no_leases() -> None:
+    async def play(pool: LeasePool) -> None:
+        async with pool.lease() as env:
+            await env.reset()
+
+            def refused() -> None:
+                for call in (lambda: env.step("on"), env.reset, lambda: env.call("have", "nap")):
+                    with pytest.raises(ForkedError):
+                        asyncio.run(call())
+                with pytest.raises(ForkedError):
+                    env.kill()
+
+            in_child(refused)
+            assert (await env.step("on"))[0].tolist() == [env.env_id, 1]
+
+    run(play)
+
+
+def test_closing_twice() -> None:
+    pool = pool_of(1)
+    asking = pool.lease()
+    env = asking.__enter__()
+    asking.__exit__()
+    for _ in range(2):
+        asking.__exit__()
+        with pytest.raises(ClosedError, match=r"is over|is closed"):
+            env.step("on")
+        pool.close()
 
 
 # --------------------------------------------------------------------------------- programs --

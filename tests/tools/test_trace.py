@@ -204,6 +204,24 @@ def test_threads_that_receive_by_turns() -> None:
             pool.recv()
 
 
+def test_an_api_that_always_has_steps_in_flight(tmp_path: Path) -> None:
+    """Its trace has every call, and all steps but that in flight at either end."""
+    from parallel_pool.compat.ale import AtariVectorEnv
+
+    path, steps = tmp_path / "trace.json", 20
+    with contextlib.closing(AtariVectorEnv("pong", 3, batch_size=2, num_threads=2)) as env:
+        env.reset(seed=7)
+        with env.trace(path) as trace:
+            for _ in range(steps):
+                env.step(np.zeros(2, np.int64))
+    record = trace.record
+    assert record.of_kinds(RECEIVES, (RECEIVER,))["count"].tolist() == [2] * steps
+    stepped = record.of_kinds((WORK, RESET, INLINE))["count"].sum()
+    assert abs(stepped - 2 * steps) <= 1
+    assert (record.lost, record.is_cut) == (0, False)
+    assert_valid(path)
+
+
 def test_calls_are_named_by_what_they_do() -> None:
     with Pool("CartPole-v1", 2, batch_size=1) as pool, pool.trace() as trace:
         pool.send_reset()

@@ -263,7 +263,10 @@ class AgentDataCollector(Uncopied):
         Raises:
             ValueError: episodes were dropped, as they can't be stored; the next call returns what
                 this would have.
+            ForkedError: the datasets belong to another process.
         """
+        for stream in self._streams.values():
+            stream.check_own()
         if self._datasets is None:
             for episodes in self._episodes.values():
                 episodes.end(range(self.env.num_envs))
@@ -274,11 +277,14 @@ class AgentDataCollector(Uncopied):
     def close(self, timeout: float | None = None) -> None:
         """Completes the datasets, if `finish` has not, and closes the environments.
 
+        In a forked process it leaves both to the parent.
+
         Args:
             timeout: as of the environments.
         """
         try:
-            self.finish()
+            if all(stream.is_own for stream in self._streams.values()):
+                self.finish()
         finally:
             self.env.close(timeout)
 

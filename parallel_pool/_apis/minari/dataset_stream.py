@@ -23,6 +23,7 @@ import gymnasium
 
 from parallel_pool._apis.minari import library
 from parallel_pool._engine.arguments import check_count, quote
+from parallel_pool.errors import ForkedError
 
 if TYPE_CHECKING:
     import minari
@@ -73,7 +74,7 @@ class DatasetStream:
             NotImplementedError: Minari can't store such a space.
             MissingDependencyError: Minari or h5py is not installed.
         """
-        self._library = library.load()
+        self._library, self._pid = library.load(), os.getpid()
         check(dataset_id, observation_space, action_space)
         self._write_every = check_count("write_every", write_every, 1)
         self._spaces = {"observation_space": observation_space, "action_space": action_space}
@@ -94,6 +95,11 @@ class DatasetStream:
         # written: how many, their steps, and the parts with the number of episodes in each
         self._episodes = self._steps = 0
         self._parts: list[tuple[Path, int]] = []
+
+    @property
+    def is_own(self) -> bool:
+        """Whether it was made by this process, and not by the one that this was forked from."""
+        return os.getpid() == self._pid
 
     def add(self, episodes: Sequence[tuple[int, EpisodeBuffer]]) -> None:
         """Adds episodes, each with its environment; writes them if enough steps wait.
@@ -210,12 +216,24 @@ class DatasetStream:
 
         Returns:
             The dataset.
+
+        Raises:
+            ForkedError: the dataset belongs to another process.
         """
+        self.check_own()
         self.write()
         if self._parts:
             self._merge()
             self._write_metadata()
         return self._library.minari.MinariDataset(self._folder)
+
+    def check_own(self) -> None:
+        """Raises ForkedError in a forked process, which would write into its parent's files."""
+        if not self.is_own:
+            raise ForkedError(
+                f"the dataset {self._dataset_id} belongs to process {self._pid}, from which this"
+                " one was forked: record another one here"
+            )
 
     def _merge(self) -> None:
         """Copies the episodes of the parts, as they are, to the main file."""

@@ -407,6 +407,7 @@ class EnvPoolDataCollector(Uncopied, gymnasium.Wrapper[Any, Any, Any, Any]):
         Raises:
             ValueError: episodes were dropped, as they can't be stored; the next call returns what
                 this would have.
+            ForkedError: the dataset belongs to another process.
         """
         with self._lock:
             return self._recording.finish()
@@ -414,11 +415,14 @@ class EnvPoolDataCollector(Uncopied, gymnasium.Wrapper[Any, Any, Any, Any]):
     def close(self, timeout: float | None = None) -> None:
         """Completes the dataset, if `finish` has not, and closes the pool.
 
+        In a forked process it leaves both to the parent.
+
         Args:
             timeout: as of the pool.
         """
         try:
-            self.finish()
+            if self._recording.is_own:
+                self.finish()
         finally:
             self._pool.close(timeout)
 

@@ -81,6 +81,11 @@ class Recording:
         self.starts = Starts(num_envs, seeds_episodes=seeds_episodes(pool))
         self._dataset: minari.MinariDataset | None = None
 
+    @property
+    def is_own(self) -> bool:
+        """Whether the dataset was made by this process, and not by its parent before a fork."""
+        return self._stream.is_own
+
     def forget(self, env_ids: Sequence[int] | None = None) -> None:
         """Drops the episodes of environments (None: all), of which something was not seen."""
         env_ids = range(self.num_envs) if env_ids is None else env_ids
@@ -107,7 +112,9 @@ class Recording:
         Raises:
             ValueError: episodes were dropped, as they can't be stored; the next call returns the
                 dataset.
+            ForkedError: the dataset belongs to another process.
         """
+        self._stream.check_own()
         if self._dataset is None:
             self.episodes.end(range(self.num_envs))
             self._dataset = self._stream.finish()

@@ -243,13 +243,18 @@ class VecEnvDataCollector(Uncopied, VecEnvWrapper):
         Raises:
             ValueError: episodes were dropped, as they can't be stored; the next call returns what
                 this would have.
+            ForkedError: the dataset belongs to another process.
         """
         return self._recording.finish()
 
     def close(self) -> None:
-        """Completes the dataset, if `finish` has not, and closes the environments."""
+        """Completes the dataset, if `finish` has not, and closes the environments.
+
+        In a forked process it leaves both to the parent.
+        """
         try:
-            self.finish()
+            if self._recording.is_own:
+                self.finish()
         finally:
             self.venv.close()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import urllib.request
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
@@ -17,8 +18,15 @@ from parallel_pool._apis.openenv.json_reader import from_json
 from parallel_pool._apis.openenv.json_values import to_json
 from parallel_pool._apis.openenv.space_schemas import KEYWORD, space_of
 from parallel_pool._engine.arguments import quote, seconds
+from parallel_pool._engine.uncopied import Uncopied
 from parallel_pool._lazy import public
-from parallel_pool.errors import MissingDependencyError, NotResetError
+from parallel_pool.errors import (
+    BusyError,
+    ClosedError,
+    ForkedError,
+    MissingDependencyError,
+    NotResetError,
+)
 
 try:
     from websockets.exceptions import ConnectionClosed, WebSocketException
@@ -36,7 +44,7 @@ OF_OPENENV = {"done", "reward", "metadata"}
 
 
 @public("compat.openenv")
-class OpenEnvEnv(gymnasium.Env[Any, Any]):
+class OpenEnvEnv(Uncopied, gymnasium.Env[Any, Any]):
     """An environment whose episodes one session of an OpenEnv server plays.
 
     The server may be one of parallel_pool, whose environments it then equals: the same spaces, and
@@ -44,7 +52,8 @@ class OpenEnvEnv(gymnasium.Env[Any, Any]):
     fields of its schemas. Fields that may be null, or that have no space, are left out of actions,
     and are infos of observations, unless you give the spaces.
 
-    A connection that is lost, or whose answer is late, ends the episode; `reset` connects again.
+    A connection that is lost, or whose answer is late, ends the episode, as does Ctrl-C while an
+    answer is awaited; `reset` connects again. A forked process can't use the session of its parent.
 
     Attributes:
         observation_space: of the environment.
@@ -57,6 +66,8 @@ class OpenEnvEnv(gymnasium.Env[Any, Any]):
             ...
         ConnectionError: http://localhost:1/schema: <urlopen error [Errno 111] Connection refused>
     """
+
+    _holds = "a connection"
 
     def __init__(
         self,
@@ -91,6 +102,8 @@ class OpenEnvEnv(gymnasium.Env[Any, Any]):
         # whose end closes it
         self._stack = contextlib.ExitStack()
         self._why_over = "it was not reset"
+        self._is_closed = self._is_asking = False
+        self._pid = os.getpid()
         schema = self._schema()
         action, observation = schema["action"], schema["observation"]
         # ours have one field, whose space is the environment's
@@ -111,14 +124,17 @@ class OpenEnvEnv(gymnasium.Env[Any, Any]):
             ConnectionError: there is no connection, or it was lost.
             TimeoutError: the answer did not come in time.
             RuntimeError: the server answered with an error.
+            ClosedError, ForkedError: it is closed, or belongs to another process.
+            BusyError: another thread is in a call.
         """
+        self._check_usable()
         super().reset(seed=seed)
         data = {**(options or {}), **({} if seed is None else {"seed": int(seed)})}
         is_new = self._connection is None
         try:
             observation, _, _, _, info = self._ask("reset", to_json(data))
         except ConnectionError:
-            if is_new:
+            if is_new or self._is_closed:
                 raise
             # the server may have been restarted since the last episode
             observation, _, _, _, info = self._ask("reset", to_json(data))
@@ -130,15 +146,28 @@ class OpenEnvEnv(gymnasium.Env[Any, Any]):
         Raises:
             NotResetError: no episode has begun, or the connection was lost.
             ConnectionError, TimeoutError, RuntimeError: as for `reset`.
+            ClosedError, ForkedError, BusyError: as for `reset`.
         """
+        self._check_usable()
         if self._connection is None:
             raise NotResetError(f"{self._why_over}: call reset() first")
         value = to_json(action)
         return self._ask("step", {"action": value} if self._is_ours else value)
 
     def close(self) -> None:
-        """Ends the session."""
-        self._drop("it was closed", {"type": "close"})
+        """Ends the session; in a forked process it does nothing, as the session is the parent's."""
+        if os.getpid() == self._pid:
+            self._is_closed = True
+            self._drop("it was closed", {"type": "close"})
+
+    def _check_usable(self) -> None:
+        if os.getpid() != self._pid:
+            raise ForkedError(
+                f"the session belongs to process {self._pid}, from which this one was forked: make"
+                " a new environment here"
+            )
+        if self._is_closed:
+            raise ClosedError("the environment is closed: make a new one")
 
     # ------------------------------------------------------------------------------- schemas --
 
@@ -181,28 +210,48 @@ class OpenEnvEnv(gymnasium.Env[Any, Any]):
 
     def _ask(self, kind: str, data: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
         """Sends a request and returns what a step returns."""
-        connection = self._connection or self._connect()
-        # a server that refuses a session says why before it closes the connection
-        with contextlib.suppress(ConnectionClosed):
-            connection.send(json.dumps({"type": kind, "data": data}))
+        if self._is_asking:
+            raise BusyError("another thread is in a call: let one thread use the environment")
+        # no function call since the check: no other thread can have begun to ask
+        self._is_asking = True
         try:
-            answer = json.loads(connection.recv(timeout=self._timeout))
+            answer = self._answer(kind, data)
+            if answer.get("type") != "observation":
+                self._refused(answer)
+            return self._result(answer["data"])
+        except Exception:
+            raise
+        except BaseException:
+            # Ctrl-C: a later answer must not be taken for that of the next request
+            self._drop(f"the {kind} was interrupted")
+            raise
+        finally:
+            self._is_asking = False
+
+    def _answer(self, kind: str, data: Any) -> Any:
+        """Sends a request and returns the answer; connects if there is no connection."""
+        message = json.dumps({"type": kind, "data": data})
+        connection = self._connection or self._connect()
+        try:
+            # a server that refuses a session says why before it closes the connection
+            with contextlib.suppress(ConnectionClosed):
+                connection.send(message)
+            return json.loads(connection.recv(timeout=self._timeout))
         except TimeoutError:
             self._drop(f"the {kind} took longer than timeout={self._timeout} s")
             raise TimeoutError(f"{self._why_over}: call reset() first") from None
-        except BaseException as error:
+        except Exception as error:
             self._drop("the connection to the server was lost")
             if isinstance(error, WebSocketException):
                 raise ConnectionError(f"{self._why_over}: {error}") from error
             raise
-        if answer.get("type") != "observation":
-            self._refused(answer)
-        return self._result(answer["data"])
 
     def _connect(self) -> ClientConnection:
         scheme = "wss" if self._url.scheme == "https" else "ws"
         url = self._url._replace(scheme=scheme, path=f"{self._url.path}/ws", query="arrays=base64")
-        direct: dict[str, Any] = {"proxy": None} if self._is_local() else {}
+        options: dict[str, Any] = {"create_connection": self._new_connection}
+        if self._is_local():
+            options["proxy"] = None
         try:
             self._connection = self._stack.enter_context(
                 connect(
@@ -213,12 +262,19 @@ class OpenEnvEnv(gymnasium.Env[Any, Any]):
                     close_timeout=CLOSE_TIMEOUT,
                     compression=None,
                     max_size=MAX_MESSAGE,
-                    **direct,
+                    **options,
                 )
             )
         except (OSError, WebSocketException) as error:
+            self._stack.close()
             raise ConnectionError(f"{urlunsplit(self._url)}: {error}") from error
         return self._connection
+
+    def _new_connection(self, *args: Any, **kwargs: Any) -> ClientConnection:
+        """Makes a connection, which ends with the stack even if Ctrl-C comes before it is open."""
+        connection = ClientConnection(*args, **kwargs)
+        self._stack.callback(connection.close_socket)
+        return connection
 
     def _refused(self, answer: Any) -> None:
         """Raises what an error of the server says; the session goes on if there is one."""
@@ -247,10 +303,8 @@ class OpenEnvEnv(gymnasium.Env[Any, Any]):
         """Ends the connection."""
         connection, self._connection = self._connection, None
         self._why_over = why
-        if connection is None:
-            return
         with contextlib.suppress(OSError, WebSocketException):
-            if message is not None:
+            if connection is not None and message is not None:
                 connection.send(json.dumps(message))
         with contextlib.suppress(OSError, WebSocketException):
             self._stack.close()

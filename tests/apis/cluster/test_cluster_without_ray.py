@@ -21,7 +21,7 @@ from parallel_pool._apis.cluster import collector, results, worker
 from parallel_pool._apis.common.vector_errors import NotResetError, PendingCallError
 from parallel_pool.cluster import Adaptive, ClusterVectorEnv, Every, Rollouts
 from parallel_pool.compat.sb3 import ClusterVecEnv
-from parallel_pool.errors import EnvError, ForkedError, StateError
+from parallel_pool.errors import ClosedError, EnvError, ForkedError, StateError
 from tests.apis.cluster.cases import Own
 from tests.apis.cluster.local_session import LocalSession
 from tests.support.interrupts import Interrupter, interrupt_every_step_wait
@@ -208,6 +208,32 @@ def test_rollouts_are_of_one_process_and_have_no_copies() -> None:
                 os._exit(0 if b"forked process" in said else 1)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
         assert next(made).is_first
+
+
+def test_batches_are_the_callers_and_ctrl_c_loses_none() -> None:
+    with Rollouts("CartPole-v1", Still, 2, num_workers=1, steps=4, seed=5) as twin:
+        twin.publish(Still())
+        expected = [counts(next(twin)) for _ in range(3)]
+        with pytest.raises(NotImplementedError, match="on a cluster"):
+            twin.trace()
+    for _ in range(2):
+        twin.close()
+        with pytest.raises(ClosedError):
+            next(twin)
+    with Rollouts("CartPole-v1", Still, 2, num_workers=1, steps=4, seed=5) as made:
+        made.publish(Still())
+        session = LocalSession.made[-1]
+
+        def interrupt() -> None:
+            session.before_wait = before
+            raise KeyboardInterrupt
+
+        found = [next(made)]
+        session.before_wait, before = interrupt, session.before_wait
+        with pytest.raises(KeyboardInterrupt):
+            next(made)
+        found += [next(made), next(made)]
+        assert list(map(counts, found)) == expected
 
 
 # ---------------------------------------------------------------------- vector environment --

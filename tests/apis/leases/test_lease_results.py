@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import math
+import pickle
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -151,6 +153,16 @@ def test_results_are_the_callers_own() -> None:
             lease.step(0)
         np.testing.assert_array_equal(one, before)
 
+    async def play(pool: LeasePool) -> None:
+        async with pool.lease() as env:
+            one, _ = await env.reset(seed=1)
+            for _ in range(5):
+                await env.step(0)
+            np.testing.assert_array_equal(one, before)
+
+    with LeasePool("CartPole-v1", 2) as pool:
+        asyncio.run(play(pool))
+
 
 def test_methods_and_attributes() -> None:
     class Speaking(Odd):
@@ -203,6 +215,17 @@ def test_arguments() -> None:
             assert not lease.step(0)[3] and lease.step(0)[3]
         with pytest.raises(ValueError, match="timeout=-1"):
             pool.lease(timeout=-1)
+        asyncio.run(_wrong_actions(pool))
+
+
+async def _wrong_actions(pool: LeasePool) -> None:
+    """They step nothing: the second good one is the last of an episode."""
+    async with pool.lease() as env:
+        await env.reset()
+        for is_last in (False, True):
+            with pytest.raises(ValueError, match="action"):
+                await env.step(7)
+            assert (await env.step(0))[3] == is_last
 
 
 @pytest.mark.parametrize("timeout", [math.inf, 1e12, 2**70])
@@ -222,12 +245,20 @@ def test_timeouts_without_an_end(timeout: float) -> None:
 
 
 def test_they_cannot_be_copied() -> None:
-    import copy
+    async def refuse(pool: LeasePool) -> None:
+        async with pool.lease() as env:
+            refused(env)
 
-    with LeasePool("CartPole-v1") as pool, pool.lease() as lease:
-        for each in (pool, lease):
+    def refused(each: Any) -> None:
+        for copied in (copy.copy, copy.deepcopy, pickle.dumps):
             with pytest.raises(TypeError, match="cannot be pickled or copied"):
-                copy.copy(each)
+                copied(each)
+
+    with LeasePool("CartPole-v1") as pool:
+        with pool.lease() as lease:
+            refused(pool)
+            refused(lease)
+        asyncio.run(refuse(pool))
 
 
 def test_threads_of_native_environments_do_not_spin(monkeypatch: pytest.MonkeyPatch) -> None:

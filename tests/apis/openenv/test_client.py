@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
-from parallel_pool.errors import NotResetError
+from parallel_pool.errors import ClosedError, NotResetError
 from parallel_pool.leases import LeasePool
 from tests.apis.openenv.served_envs import pool_of
 from tests.support.same import assert_same
@@ -193,7 +193,7 @@ def test_a_server_that_was_restarted() -> None:
             env.reset()
             env.step("on")
             env.close()
-            with pytest.raises(NotResetError, match="it was closed"):
+            with pytest.raises(ClosedError, match="the environment is closed: make a new one"):
                 env.step("on")
 
 

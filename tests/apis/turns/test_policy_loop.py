@@ -9,6 +9,7 @@ import signal
 import threading
 import weakref
 from collections.abc import Callable
+from contextlib import closing
 from typing import Any
 
 import gymnasium
@@ -20,8 +21,9 @@ from gymnasium.vector import AsyncVectorEnv
 import parallel_pool
 from parallel_pool._apis.turns import policy_loop, trial
 from parallel_pool._engine.trees import map_leaves
-from parallel_pool.errors import ClosedError, EnvError, NotResetError
+from parallel_pool.errors import ClosedError, EnvError, ForkedError, NotResetError
 from parallel_pool.turns import PolicyLoop, Turn
+from tests.support.forked import in_child
 from tests.support.same import assert_same
 
 N = 5
@@ -563,6 +565,33 @@ def test_before_a_reset_and_copies() -> None:
         for steps, error in ((-1, ValueError), (1.5, TypeError)):
             with pytest.raises(error, match="steps"):
                 loop.play(steps)  # type: ignore[arg-type]
+
+
+def arrays_of(turn: Turn) -> tuple[Any, ...]:
+    return turn.observations, turn.actions, turn.next_observations, turn.rewards
+
+
+def test_turns_are_the_callers_and_a_forked_child_has_none() -> None:
+    """Calls of the child are refused; the turns of the parent, and those it kept, are the same."""
+    with PolicyLoop(maker(), 4, balance, depth=2) as loop, closing(maker()(range(4))) as plain:
+        loop.reset(seed=7)
+        kept = list(loop.play(3))
+        as_they_were = [tuple(each.copy() for each in arrays_of(turn)) for turn in kept]
+
+        def refused() -> None:
+            for call in (lambda: list(loop.play(1)), lambda: loop.reset(seed=1)):
+                with pytest.raises(ForkedError):
+                    call()
+            loop.close()
+
+        in_child(refused)
+        found = list(loop.play(3))
+        observations, _ = plain.reset(seed=7)
+        for _ in range(6):
+            observations, *_ = plain.step(balance(observations))
+        last = np.concatenate([turn.next_observations for turn in found[-2:]])
+        np.testing.assert_array_equal(last, observations)
+    assert_same([arrays_of(turn) for turn in kept], as_they_were, "kept")
 
 
 def test_a_failed_turn_leaves_those_of_other_chunks() -> None:
