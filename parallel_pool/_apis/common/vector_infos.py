@@ -74,8 +74,12 @@ def of_last_steps(observations: Any, ended: Array, final_info: Infos) -> Infos:
     """
     # of None
     finals: Array = np.empty(len(ended), object)
-    for row in rows_in(ended):
-        finals[row] = of_row(observations, row)
+    if isinstance(observations, np.ndarray) and observations.ndim == 1:
+        # Python's numbers, as of_row returns
+        finals[ended] = observations[ended]
+    else:
+        for row in rows_in(ended):
+            finals[row] = of_row(observations, row)
     return finals_of(finals, ended, final_info)
 
 
@@ -87,8 +91,12 @@ def finals_of(observations: Any, ended: Any, final_info: Infos) -> Infos:
         ended: bool (n,).
         final_info: the infos of the steps that ended episodes.
     """
-    values = observations, ended.copy(), final_info, ended.copy()
-    return dict(zip(FINAL_KEYS, values, strict=True))
+    return {
+        "final_obs": observations,
+        "_final_obs": ended.copy(),
+        "final_info": final_info,
+        "_final_info": ended.copy(),
+    }
 
 
 def in_order_of_rows(infos: Infos) -> Infos:

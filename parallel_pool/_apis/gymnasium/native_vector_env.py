@@ -495,7 +495,9 @@ class NativeVectorEnv(AsyncCalls):
             next_ended = self._none_ended
             if has_any(ended):
                 infos = self._final(batch, ended, dtypes)
-                infos["final_info"] = in_order_of_rows(infos["final_info"] | episodes)
+                if episodes:
+                    infos["final_info"] |= episodes
+                infos["final_info"] = in_order_of_rows(infos["final_info"])
                 episodes = {}
         elif self.autoreset_mode is AutoresetMode.NEXT_STEP:
             next_ended = ended
