@@ -5,8 +5,10 @@ A module of `kinds/` says how the APIs of one family are called.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import importlib
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +27,7 @@ from tests.contract.kinds.kind import VECTOR_MODES, Kind
 from tests.contract.kinds.parallel import AsyncParallel, Parallel
 from tests.contract.kinds.pool import OfPool
 from tests.contract.kinds.recorded_agents import RecordedAgents
-from tests.contract.kinds.single import DM, Game, Single, Turns
+from tests.contract.kinds.single import DM, OF_ONE, Game, Rounds, Single, Turns
 from tests.contract.kinds.vec_env import OfVecEnv
 from tests.contract.kinds.vector import (
     AsyncCallsKind,
@@ -48,22 +50,39 @@ class Case:
         kind: how it is called.
         envs: its environments.
         make: of a gate and options of a mode; makes it. Native environments ignore the gate.
+        is_compiled: whether `make` calls a C compiler.
     """
 
     name: str
     kind: Kind
     envs: Envs
     make: Callable[..., Any]
+    is_compiled: bool = False
 
     @property
     def is_python(self) -> bool:
         """Whether its environments wait at the gate."""
         return self.envs.is_python
 
+    @property
+    def takes_threads(self) -> bool:
+        """Whether `make` takes num_threads."""
+        return not self.is_python and not isinstance(self.kind, OF_ONE)
+
+
+def of_each(cases: Iterable[Case]) -> pytest.MarkDecorator:
+    """Gives a test the cases as its argument `case`; those that are compiled are slow."""
+    parameters = [
+        pytest.param(case, marks=[pytest.mark.slow] if case.is_compiled else []) for case in cases
+    ]
+    return pytest.mark.parametrize("case", parameters, ids=lambda case: case.name)
+
 
 SPREAD, RPS, FOUR = "mpe/simple_spread_v3", "classic/rps_v2", "classic/connect_four_v3"
 # steps of an episode, in which some CartPoles fall and others do not
 CARTPOLE_STEPS, SPREAD_STEPS, PONG_FRAMES = 12, 4, 20
+# of the only CartPole of a case
+ONE_CARTPOLE_STEPS = 10
 
 
 def _alone_spread() -> AloneParallel:
@@ -72,9 +91,11 @@ def _alone_spread() -> AloneParallel:
     return AloneParallel(simple_spread_v3.parallel_env(max_cycles=SPREAD_STEPS))
 
 
-CARTPOLES = Envs(
-    lambda: AloneGymnasium(gymnasium.make("CartPole-v1", max_episode_steps=CARTPOLE_STEPS))
-)
+def _cartpoles(steps: int) -> Envs:
+    return Envs(lambda: AloneGymnasium(gymnasium.make("CartPole-v1", max_episode_steps=steps)))
+
+
+CARTPOLES, ONE_CARTPOLE = _cartpoles(CARTPOLE_STEPS), _cartpoles(ONE_CARTPOLE_STEPS)
 SLIDERS = Envs(lambda: AloneGymnasium(_slider()), is_python=True)
 WALKERS = Envs(lambda: AloneGymnasium(Walker()), is_python=True)
 SPREADS = Envs(_alone_spread, are_only_truncated=True)
@@ -90,12 +111,12 @@ def _pool(*args: Any, **kwargs: Any) -> Any:
     return Pool("CartPole-v1", *args, max_episode_steps=CARTPOLE_STEPS, **kwargs)
 
 
-def _process_pool(gate: Gate, **kwargs: Any) -> Any:
+def _process_pool(gate: Gate, num_envs: int = 3, **kwargs: Any) -> Any:
     from parallel_pool._workers.process_pool import ProcessPool
 
     if kwargs.get("num_workers"):
         kwargs["start_method"] = "forkserver"
-    return ProcessPool(walkers(gate), **kwargs)
+    return ProcessPool([partial(Walker, gate)] * num_envs, **kwargs)
 
 
 def _vector(env: Any, *args: Any, **kwargs: Any) -> Any:
@@ -130,7 +151,7 @@ def _envpool(kind: str, **kwargs: Any) -> Any:
     make = getattr(parallel_pool, f"make_{kind}")
     if kwargs.get("batched", True):
         kwargs = {"num_envs": 3, "max_episode_steps": CARTPOLE_STEPS, **kwargs}
-    return make("CartPole-v1", num_threads=1, **kwargs)
+    return make("CartPole-v1", **{"num_threads": 1, **kwargs})
 
 
 def _vec_env(env: Any, *args: Any, **kwargs: Any) -> Any:
@@ -163,7 +184,7 @@ def _atari(num_envs: int = 3, **kwargs: Any) -> Any:
     from parallel_pool.compat.ale import AtariVectorEnv
 
     limits = {"noop_max": 1, "max_num_frames_per_episode": PONG_FRAMES}
-    return AtariVectorEnv("pong", num_envs, num_threads=1, **limits, **kwargs)
+    return AtariVectorEnv("pong", num_envs, **{"num_threads": 1, **limits, **kwargs})
 
 
 def _slider() -> Any:
@@ -203,15 +224,30 @@ def _game(api: str, task_id: str) -> Any:
     return getattr(games, api)(task_id)
 
 
+def _translated_game(api: str) -> Any:
+    import parallel_pool
+
+    commons = importlib.import_module("tests.translator.teams.commons")
+    # again where a module's tests have ended since then, as they remove the id; that is cheap
+    (task_id,) = parallel_pool.compile(commons.Commons)
+    return _game(api, task_id)
+
+
 CASES = [
     Case("Pool", OfPool(), CARTPOLES, lambda g, **o: _pool(3, **o)),
     Case(
         "Pool, async",
         OfPool((1, 0, 1, 0)),
         CARTPOLES,
-        lambda g, **o: _pool(4, batch_size=2, num_threads=1, **o),
+        lambda g, **o: _pool(4, batch_size=2, **{"num_threads": 1, **o}),
     ),
     Case("ProcessPool", OfPool(), WALKERS, lambda g, **o: _process_pool(g, num_workers=2, **o)),
+    Case(
+        "ProcessPool, async",
+        OfPool((1, 0, 1, 0)),
+        WALKERS,
+        lambda g, **o: _process_pool(g, 4, batch_size=2, num_workers=1, **o),
+    ),
     Case(
         "ProcessPool, here", OfPool(), WALKERS, lambda g, **o: _process_pool(g, num_workers=0, **o)
     ),
@@ -250,6 +286,12 @@ CASES = [
     ),
     Case("gymnasium.make_vec", AsyncCallsKind(), CARTPOLES, lambda g, **o: _make_vec(**o)),
     Case("make_gym", OfEnvPool(), CARTPOLES, lambda g, **o: _envpool("gym", **o)),
+    Case(
+        "make_gym, async",
+        OfEnvPool((1, 0, 1, 0)),
+        CARTPOLES,
+        lambda g, **o: _envpool("gym", num_envs=4, batch_size=2, **o),
+    ),
     Case("make_gymnasium", OfEnvPool(), CARTPOLES, lambda g, **o: _envpool("gymnasium", **o)),
     Case(
         "make_gymnasium, async",
@@ -295,7 +337,7 @@ CASES = [
         "PoolParallelEnv, async",
         AsyncParallel(),
         SPREADS,
-        lambda g, **o: _parallel(SPREAD, 4, batch_size=2, num_threads=1, **o),
+        lambda g, **o: _parallel(SPREAD, 4, batch_size=2, **{"num_threads": 1, **o}),
     ),
     Case(
         "PoolParallelEnv, async worker",
@@ -335,7 +377,32 @@ CASES = [
     Case("env", Turns(), ONE, lambda g: _game("env", SPREAD)),
     Case("env of a game in rounds", Turns(), ONE, lambda g: _game("env", RPS)),
     Case("env of a game in turns", Turns(), ONE, lambda g: _game("env", FOUR)),
-    Case("make_dm(batched=False)", DM(), ONE, lambda g: _envpool("dm", num_envs=1, batched=False)),
+    Case(
+        "env of Atari",
+        Rounds(judges_actions=True),
+        ONE,
+        lambda g: _game("env", "atari/pong_v3"),
+    ),
+    Case(
+        "parallel_env of a translated class",
+        Game(),
+        ONE,
+        lambda g: _translated_game("parallel_env"),
+        is_compiled=True,
+    ),
+    Case(
+        "env of a translated class",
+        Rounds(judges_actions=False),
+        ONE,
+        lambda g: _translated_game("env"),
+        is_compiled=True,
+    ),
+    Case(
+        "make_dm(batched=False)",
+        DM(),
+        ONE_CARTPOLE,
+        lambda g: _envpool("dm", num_envs=1, batched=False, max_episode_steps=ONE_CARTPOLE_STEPS),
+    ),
     Case("RecordTaskStatistics", Statistics(), CARTPOLES, lambda g, **o: _with_statistics(**o)),
     Case(
         "VectorDataCollector",

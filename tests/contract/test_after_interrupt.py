@@ -23,7 +23,7 @@ import pytest
 from parallel_pool._engine import base_pool
 from parallel_pool._native import lib
 from parallel_pool._workers.start import forkserver
-from tests.contract.api_cases import CASES, Case
+from tests.contract.api_cases import CASES, Case, of_each
 from tests.contract.small_envs import Gate
 from tests.contract.test_refused_calls import compare
 from tests.support.threads import threads
@@ -97,7 +97,7 @@ def check_cure(case: Case, env: Any) -> None:
 
 @pytest.mark.quick(1, sanitizers=9)
 @pytest.mark.usefixtures("alarm")
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@of_each(CASES)
 def test_a_reset_works_after_ctrl_c(
     case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import gc
-import operator
 import pickle
 from collections.abc import Callable
 from pathlib import Path
@@ -13,12 +12,10 @@ from typing import Any
 import gymnasium
 import pytest
 
-from tests.contract.api_cases import CASES, Case
+from tests.contract.api_cases import CASES, Case, of_each
 from tests.contract.small_envs import Gate
-from tests.contract.test_refused_calls import compare, made
-from tests.support.forked import in_child
+from tests.contract.test_refused_calls import assert_fine_in_child, compare, made
 
-NAME = operator.attrgetter("name")
 # as PettingZoo's
 GAMES = [case for case in CASES if case.kind.copies_are_new]
 COPIES: tuple[Callable[[Any], Any], ...] = (
@@ -29,7 +26,7 @@ COPIES: tuple[Callable[[Any], Any], ...] = (
 
 
 @pytest.mark.quick(1, sanitizers=9)
-@pytest.mark.parametrize("case", [case for case in CASES if case not in GAMES], ids=NAME)
+@of_each(case for case in CASES if case not in GAMES)
 def test_copies_and_pickles_are_refused(case: Case, tmp_path: Path) -> None:
     """A copy would be an alias that closes the original; a forked child gets the same error."""
     with made(case, tmp_path) as (env, twin, _):
@@ -42,12 +39,12 @@ def test_copies_and_pickles_are_refused(case: Case, tmp_path: Path) -> None:
 
         refused()
         compare(case.kind.play(env), case.kind.play(twin), "after copies")
-        in_child(refused)
+        assert_fine_in_child(refused)
         compare(case.kind.play(env), case.kind.play(twin), "after the child")
 
 
 @pytest.mark.quick(2, sanitizers=True)
-@pytest.mark.parametrize("case", GAMES, ids=NAME)
+@of_each(GAMES)
 def test_copies_and_pickles_of_games_are_new(case: Case, tmp_path: Path) -> None:
     """They begin like any other game, in a forked child too, and do nothing to the original."""
     with made(case, tmp_path) as (env, twin, _):
@@ -59,9 +56,18 @@ def test_copies_and_pickles_of_games_are_new(case: Case, tmp_path: Path) -> None
                 compare(*map(case.kind.play, games), "a copy")
                 for game in games:
                     game.close()
+            # PettingZoo's wrappers are objects like others, whose shallow copies share the game;
+            # the game itself is new
+            same = copy.copy(env.unwrapped), case.make(Gate(tmp_path)).unwrapped
+            seen = []
+            for game in same:
+                game.reset(seed=7)
+                seen.append(tuple(game.pool.observe()))
+                game.close()
+            compare(seen[0], seen[1], "a shallow copy")
 
         played()
         gc.collect()
         compare(case.kind.play(env), case.kind.play(twin), "after copies")
-        in_child(played)
+        assert_fine_in_child(played)
         compare(case.kind.play(env), case.kind.play(twin), "after the child")

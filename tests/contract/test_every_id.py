@@ -48,6 +48,10 @@ ROBOTS = {
     *("FetchPickAndPlace-v4", "PointMaze_UMaze-v3", "AntMaze_UMaze-v5", "AdroitHandPen-v1"),
     *("HandReach-v3", "HandManipulateEgg_BooleanTouchSensors-v1", "FrankaKitchen-v1"),
 }
+# `definitions` leaves out internal ids, which no pool can make alone. `_AleVector-v0` is
+# AtariVectorEnv's, which gives it a ROM: tests/parity/test_atari_vector.py compares it with
+# ale-py's. `_robot` is for users' files of robots: tests/families/test_robot.py runs all checks on
+# such files.
 IDS = sorted(
     id
     for id, found in registry.definitions().items()

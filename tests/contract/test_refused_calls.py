@@ -10,25 +10,30 @@ import contextlib
 import threading
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
-from gymnasium.error import ClosedEnvironmentError, NoAsyncCallError
+from gymnasium.error import ClosedEnvironmentError
 
 from parallel_pool._engine import base_pool
-from parallel_pool.errors import StateError
-from tests.contract.api_cases import CASES, Case
-from tests.contract.kinds.kind import VALUES
+from parallel_pool.errors import ClosedError, ForkedError, StateError
+from tests.contract.api_cases import CASES, Case, of_each
+from tests.contract.episodes import Rows, assert_rows
+from tests.contract.kinds.kind import VALUES, Calls
 from tests.contract.reading import plain
 from tests.contract.small_envs import Gate
-from tests.support.forked import in_child
+from tests.support.forked import run
 from tests.support.same import assert_same
+from tests.support.threads import threads
 from tests.support.timeouts import TEST_TIMEOUT
 
-pytestmark = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-# what states refuse calls with; everything else would be an error of its own
+# without the one whose results are only of the environments that are done first
+THREADED = [case for case in CASES if case.takes_threads and case.name != "AtariVectorEnv, async"]
+# what a call in another thread is refused with; everything else would be an error of its own
 REFUSED = (StateError, ClosedEnvironmentError)
 
 
@@ -54,7 +59,23 @@ def compare(actual: Any, expected: Any, where: str) -> None:
     assert_same(plain(actual), plain(expected), where)
 
 
+def compare_next(case: Case, env: Any, twin: Any, where: str) -> None:
+    """Compares next calls; a reset without a seed shows which generators the environments have."""
+    compare(case.kind.play(env), case.kind.play(twin), where)
+    compare(case.kind.start(env, None), case.kind.start(twin, None), f"{where}: reset without seed")
+    compare(case.kind.play(env), case.kind.play(twin), f"{where}: after that reset")
+
+
+def assert_refused(calls: Calls, errors: Any) -> None:
+    for name, call in calls.items():
+        for _ in range(2):
+            with pytest.raises(errors):
+                call()
+                pytest.fail(f"not refused: {name}")
+
+
 @pytest.mark.quick(4, sanitizers=9)
+@of_each(CASES)
 def test_wrong_arguments(case: Case, tmp_path: Path) -> None:
     with made(case, tmp_path) as (env, twin, _):
         for name, call in case.kind.wrong(env).items():
@@ -68,10 +89,11 @@ def test_wrong_arguments(case: Case, tmp_path: Path) -> None:
                 pass
             else:
                 pytest.fail(f"not refused: {name}")
-            compare(case.kind.play(env), case.kind.play(twin), name)
+            compare_next(case, env, twin, name)
 
 
 @pytest.mark.quick(4, sanitizers=9)
+@of_each(CASES)
 def test_calls_beside_another_thread(
     case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -82,7 +104,7 @@ def test_calls_beside_another_thread(
             expected = case.kind.play(twin)
             assert len(results) == 1, name
             compare(results[0], expected, name)
-            compare(case.kind.play(env), case.kind.play(twin), name)
+            compare_next(case, env, twin, name)
 
 
 @contextlib.contextmanager
@@ -126,33 +148,65 @@ def engine_held(
 
 
 @pytest.mark.quick(4, sanitizers=9)
+@of_each(CASES)
 def test_calls_after_close(case: Case, tmp_path: Path) -> None:
     with made(case, tmp_path) as (env, _, _):
         calls = {**case.kind.acts(env), **case.kind.others(env)}
         env.close()
-        for call in calls.values():
-            for _ in range(2):
-                with pytest.raises(REFUSED):
-                    call()
+        assert_refused(calls, ClosedError)
         env.close()
 
 
 @pytest.mark.quick(4, sanitizers=9)
+@of_each(CASES)
 def test_calls_in_a_forked_child(case: Case, tmp_path: Path) -> None:
     with made(case, tmp_path) as (env, twin, _):
-        calls = {**case.kind.acts(env), **case.kind.others(env)}
+        assert_fine_in_child(refused_in_child(case, env))
+        compare_next(case, env, twin, "after the child")
 
-        def refused() -> None:
-            for call in calls.values():
-                with pytest.raises((*REFUSED, NoAsyncCallError)):
-                    call()
 
-        in_child(refused)
-        compare(case.kind.play(env), case.kind.play(twin), "after the child")
+@pytest.mark.quick(1, sanitizers=9)
+@of_each(THREADED)
+def test_calls_in_a_child_of_a_process_with_engine_threads(case: Case, tmp_path: Path) -> None:
+    """Two threads return rows in any order, so these are compared by environment."""
+    before = threads()
+    with (
+        closing(case.make(Gate(tmp_path), num_threads=2)) as env,
+        closing(case.make(Gate(tmp_path), num_threads=2)) as twin,
+    ):
+        assert len(threads() - before) >= 2
+
+        def turn(each: Any) -> Rows:
+            ids = range(case.kind.count(each))
+            return case.kind.turn(each, ids, lambda ids: np.arange(len(ids)) % 2)
+
+        assert_rows(case.kind.begin(env), case.kind.begin(twin), "begin")
+        for where in ("first", "after the child", "after another one"):
+            assert_rows(turn(env), turn(twin), where)
+            assert_fine_in_child(refused_in_child(case, env))
+        assert_rows(turn(env), turn(twin), "last")
+
+
+def assert_fine_in_child(function: Callable[[], None]) -> None:
+    """Runs a function in a forked child; what it raises is shown here."""
+    assert run(function, TEST_TIMEOUT) == ("fine", 0)
+
+
+def refused_in_child(case: Case, env: Any) -> Callable[[], None]:
+    """Returns a check for a forked child."""
+    calls = {**case.kind.acts(env), **case.kind.others(env)}
+    waits = {name: calls.pop(name) for name in case.kind.waits}
+
+    def refused() -> None:
+        assert_refused(calls, ForkedError)
+        assert_refused(waits, StateError)
+
+    return refused
 
 
 @pytest.mark.quick(4, sanitizers=9)
+@of_each(CASES)
 def test_close_in_a_forked_child_closes_nothing(case: Case, tmp_path: Path) -> None:
     with made(case, tmp_path) as (env, twin, _):
-        in_child(env.close)
+        assert_fine_in_child(env.close)
         compare(case.kind.play(env), case.kind.play(twin), "after the child")

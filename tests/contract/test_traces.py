@@ -11,7 +11,7 @@ import gymnasium
 import pytest
 
 from parallel_pool._tracing import opened
-from tests.contract.api_cases import CASES, Case
+from tests.contract.api_cases import CASES, Case, of_each
 from tests.contract.kinds.recorded_agents import RecordedAgents
 from tests.contract.kinds.single import Game, Single, Turns
 from tests.contract.small_envs import Gate
@@ -26,7 +26,7 @@ WHOLE = [case for case in CASES if case.name != "AtariVectorEnv, async"]
 
 
 @pytest.mark.quick(4, sanitizers=9)
-@pytest.mark.parametrize("case", WHOLE, ids=lambda case: case.name)
+@of_each(WHOLE)
 def test_a_trace_is_whole(case: Case, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     pools: list[Any] = []
     monkeypatch.setattr(opened, "listeners", [pools.append])
@@ -34,7 +34,8 @@ def test_a_trace_is_whole(case: Case, monkeypatch: pytest.MonkeyPatch, tmp_path:
     with closing(case.make(Gate(tmp_path))) as env:
         (pool,) = pools
         is_wrapper = isinstance(env, gymnasium.Wrapper | gymnasium.vector.VectorWrapper)
-        own = env.unwrapped if is_wrapper or isinstance(case.kind, Single | Game | Turns) else env
+        is_alone = isinstance(case.kind, Single | Game | Turns)
+        own = env.unwrapped if is_wrapper or is_alone else env
         if isinstance(case.kind, RecordedAgents):
             own = env.env
         case.kind.start(env)
@@ -42,7 +43,7 @@ def test_a_trace_is_whole(case: Case, monkeypatch: pytest.MonkeyPatch, tmp_path:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             with own.trace(path, max_spans=100_000) as trace:
-                for _ in range(FEW_CALLS if isinstance(case.kind, Single | Turns) else CALLS):
+                for _ in range(FEW_CALLS if is_alone else CALLS):
                     case.kind.play(env)
         assert_whole(trace.record, pool.stats()["env_steps"] - before)
         assert_valid(path)

@@ -22,6 +22,8 @@ MADE = {
     "env": "",
     "env of a game in rounds": "",
     "env of a game in turns": "",
+    "env of a translated class": "",
+    "env of Atari": "",
     "gymnasium.make": "",
     "gymnasium.make_vec": "NativeVectorEnv",
     "make_dm": "DMEnvPool",
@@ -31,6 +33,7 @@ MADE = {
     "parallel_env": "",
     "parallel_env of Atari": "",
     "parallel_env of a game in rounds": "",
+    "parallel_env of a translated class": "",
 }
 
 # What every class holds: `CASES` by the files of tests/contract, the others as their rows say.

@@ -22,7 +22,7 @@ from parallel_pool._tracing import opened
 from parallel_pool._workers.process_pool import ProcessPool
 from parallel_pool.errors import ForkedError, PoolTimeoutError
 from parallel_pool.testing import inspect
-from tests.contract.api_cases import CASES, Case
+from tests.contract.api_cases import CASES, Case, of_each
 from tests.contract.small_envs import Gate
 from tests.faults.failing_envs import (
     ACTIONS,
@@ -42,7 +42,7 @@ pytestmark = pytest.mark.usefixtures("alarm")
 
 
 @pytest.mark.quick(2, sanitizers=True)
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@of_each(CASES)
 def test_the_pool_of_every_api_is_found(
     case: Case, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

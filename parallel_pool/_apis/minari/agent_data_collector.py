@@ -17,6 +17,7 @@ from parallel_pool._apis.minari.episodes import Episodes, check_infos, rows_of_i
 from parallel_pool._apis.minari.starts import Start, Starts
 from parallel_pool._engine import seeds
 from parallel_pool._engine.arguments import a_type, quote
+from parallel_pool._engine.pool_checks import check_usable
 from parallel_pool._engine.trees import row_of
 from parallel_pool._engine.uncopied import Uncopied
 from parallel_pool._lazy import public
@@ -248,6 +249,7 @@ class AgentDataCollector(Uncopied):
     def _check_call(self, what: str) -> None:
         """Refuses calls as `Recording.check_call` does."""
         if self._datasets is not None:
+            check_usable(self.env.pool)
             raise StateError(
                 f"{what}() after finish(): the datasets are complete; go on with `env`, or record"
                 " others"

@@ -9,6 +9,8 @@ from parallel_pool._apis.minari.dataset_stream import DatasetStream, check_store
 from parallel_pool._apis.minari.episodes import Episodes, check_infos
 from parallel_pool._apis.minari.starts import Starts
 from parallel_pool._engine.arguments import quote
+from parallel_pool._engine.base_pool import BasePool
+from parallel_pool._engine.pool_checks import check_usable
 from parallel_pool._workers.process_pool import seeds_episodes
 from parallel_pool.errors import StateError
 
@@ -80,6 +82,8 @@ class Recording:
         self.episodes = Episodes(self._stream, num_envs, *spaces, infos)
         self.starts = Starts(num_envs, seeds_episodes=seeds_episodes(pool))
         self._dataset: minari.MinariDataset | None = None
+        # None of environments that are not ours
+        self._pool: BasePool | None = pool if isinstance(pool, BasePool) else None
 
     @property
     def is_own(self) -> bool:
@@ -97,9 +101,12 @@ class Recording:
 
         Raises:
             StateError: the dataset is finished.
+            ClosedError, ForkedError: the environments are closed, too, or another process's.
             ValueError: episodes were dropped, as they can't be stored.
         """
         if self._dataset is not None:
+            if self._pool is not None:
+                check_usable(self._pool)
             raise StateError(
                 f"{what}() after finish(): the dataset {self.dataset_id} is complete; step the"
                 " environments without the collector, or record another"

@@ -20,6 +20,7 @@ from parallel_pool._apis.pettingzoo.native_agents import NativeAgents
 from parallel_pool._apis.pettingzoo.process_agents import ProcessAgents
 from parallel_pool._engine.actions import check_sequence
 from parallel_pool._engine.arguments import a_type, check_sizes, one_of, quote
+from parallel_pool._engine.pool_checks import check_usable
 from parallel_pool._engine.uncopied import Uncopied
 from parallel_pool._lazy import public
 from parallel_pool.errors import StateError
@@ -311,6 +312,12 @@ class PoolParallelEnv(TraceMethod, Uncopied):
             " out"
         )
 
+    def _checked(self, what: str) -> NativeAgents | ProcessAgents:
+        """Returns the agents for a call that native ones answer without their pool."""
+        agents = self._synchronous(what)
+        check_usable(self.pool)
+        return agents
+
     def as_vector_env(
         self, agents: Sequence[Any] | None = None, others: Policy | None = None
     ) -> AgentVectorEnv:
@@ -530,15 +537,15 @@ class PoolParallelEnv(TraceMethod, Uncopied):
 
     def render(self) -> tuple[Any, ...]:
         """Returns the results of every environment's `render`."""
-        return tuple(self._synchronous("render").call("render", (), {}))
+        return tuple(self._checked("render").call("render", (), {}))
 
     def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
         """Calls a method of every environment, or gets an attribute; returns n results."""
-        return tuple(self._synchronous("call").call(name, args, kwargs))
+        return tuple(self._checked("call").call(name, args, kwargs))
 
     def get_attr(self, name: str) -> tuple[Any, ...]:
         """Returns an attribute of every environment: n values."""
-        return tuple(self._synchronous("get_attr").get_attr(name))
+        return tuple(self._checked("get_attr").get_attr(name))
 
     def set_attr(self, name: str, values: Any) -> None:
         """Sets an attribute of every environment: a list of n values, or one value for all.
@@ -547,7 +554,7 @@ class PoolParallelEnv(TraceMethod, Uncopied):
             ValueError: there are too few or too many values.
             AttributeError: the environments are native, whose attributes are fixed.
         """
-        agents = self._synchronous("set_attr")
+        agents = self._checked("set_attr")
         is_each = isinstance(values, (list, tuple))
         if is_each and len(values) != self.num_envs:
             raise ValueError(

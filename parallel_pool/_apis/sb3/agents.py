@@ -91,6 +91,7 @@ class AgentBackend(VectorBackend):
 
     def receive(self) -> Step:
         if self._actions is None:
+            check_usable(self.pool)
             raise StateError("no step is in flight: call step_async(actions) first")
         envs = self.vector_env
         is_sent = self._blocks is not None and self.pool.in_flight > 0

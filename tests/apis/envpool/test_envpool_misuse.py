@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import copy
 import gc
 import os
-import pickle
 import signal
 import threading
 import time
@@ -19,7 +17,6 @@ import pytest
 from parallel_pool import (
     ClosedError,
     EnvError,
-    ForkedError,
     PoolTimeoutError,
     StateError,
     make_gym,
@@ -178,30 +175,6 @@ def test_dropped_pool_ends_its_threads() -> None:
     # a joined thread disappears from the list a moment later
     while threads() & own:
         time.sleep(0.001)
-
-
-def test_pools_can_not_be_pickled_or_copied() -> None:
-    with make_gym("CartPole-v1") as pool:
-        for function in (pickle.dumps, copy.deepcopy, copy.copy):
-            with pytest.raises(TypeError, match="cannot be pickled or copied"):
-                function(pool)
-
-
-def test_forked_child_can_not_step() -> None:
-    with make_gym("CartPole-v1", num_envs=4, num_threads=2, seed=0) as pool:
-        pool.reset()
-        child = os.fork()
-        if not child:
-            # the parent reads the exit status: no exception of the child may reach pytest
-            code = 1
-            try:
-                pool.step(np.zeros(4, int))
-            except ForkedError:
-                code = 0
-            finally:
-                os._exit(code)
-        assert os.waitpid(child, 0)[1] == 0
-        assert pool.step(np.zeros(4, int))[4]["elapsed_step"].tolist() == [1, 1, 1, 1]
 
 
 def test_ctrl_c_ends_a_wait_and_loses_nothing() -> None:

@@ -251,16 +251,6 @@ def test_results_are_the_callers_own(kind: str) -> None:
 
 
 @pytest.mark.slow
-def test_arrays_outlive_the_environments() -> None:
-    with made(tellers(2)) as env:
-        env.seed(1)
-        first = env.reset()
-        expected = first.copy()
-    del env
-    assert_same(first, expected, "kept")
-
-
-@pytest.mark.slow
 def test_actions_may_be_changed_while_a_step_is_in_flight() -> None:
     with made(tellers(3, acts=SPACES["box"], tell=tell_action)) as env:
         env.reset()

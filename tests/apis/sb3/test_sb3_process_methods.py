@@ -74,16 +74,6 @@ def test_the_constructors_seed_is_that_of_make_vec_env() -> None:
     ours.close()
 
 
-def test_wrong_options_and_seeds_reset_nothing() -> None:
-    with made(tellers(3)) as env:
-        env.reset()
-        with pytest.raises(ValueError, match="options for 1 of 3 environments"):
-            env.set_options([{}])
-        with pytest.raises(ValueError, match="seed=-1"):
-            env.seed(-1)
-        assert len(env.reset()) == 3
-
-
 def test_options_that_can_not_be_pickled_leave_nothing_in_flight() -> None:
     class Fixed:
         def __deepcopy__(self, memo: Any) -> Fixed:

@@ -70,7 +70,8 @@ class OfEnvPool(Kind):
 
     def first(self, result: Any, ids: Any) -> Rows:
         if not isinstance(result, tuple):
-            return rows(ids, result)
+            # one thread steps environments as they were named
+            return rows(ids[: len(result)], result)
         observations, infos = result
         return rows(infos["env_id"], observations)
 
@@ -78,8 +79,8 @@ class OfEnvPool(Kind):
         *arrays, infos = result
         return rows(infos["env_id"], *arrays)
 
-    def start(self, env: Any) -> Any:
-        env.async_reset(seed=7)
+    def start(self, env: Any, seed: int | None = 7) -> Any:
+        env.async_reset(seed=seed)
         rows = env.config["batch_size"] or env.config["num_envs"]
         if rows == len(env):
             return [env.recv()]

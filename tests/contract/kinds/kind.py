@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -32,6 +32,9 @@ class Kind:
         allows_lists: whether a mask may be a list.
         returns_all: whether the reset of some environments returns rows of all.
         begins_by_itself: whether a step begins an episode where one has to begin.
+        shows_one_flag: whether a step that terminates and truncates shows only that it terminates.
+        waits: calls of `others` that wait for what another call has begun. In a forked child
+            nothing can be begun, and so they may say that nothing is pending.
     """
 
     copies_are_new = False
@@ -42,10 +45,12 @@ class Kind:
     allows_lists = False
     returns_all = False
     begins_by_itself = False
+    shows_one_flag = False
+    waits: Collection[str] = ()
 
-    def start(self, env: Any) -> Any:
-        """Resets with a seed, once, and returns the result."""
-        return env.reset(seed=7)
+    def start(self, env: Any, seed: int | None = 7) -> Any:
+        """Resets once, and returns the result; None continues the generators."""
+        return env.reset(seed=seed)
 
     def play(self, env: Any) -> Any:
         """Does a good call, which waits for results."""

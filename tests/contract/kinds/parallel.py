@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from parallel_pool import Pool
 from tests.contract.episodes import Rows
 from tests.contract.kinds.kind import (
     VECTOR_MODES,
@@ -62,7 +63,24 @@ class Parallel(Kind):
         return env.step(self._actions(env))
 
     def acts(self, env: Any) -> Calls:
-        return {"step": lambda: self.play(env), "reset": lambda: env.reset(seed=1)}
+        block = np.full((env.num_envs, len(env.possible_agents)), self.action)
+        return {
+            "step": lambda: self.play(env),
+            "reset": lambda: env.reset(seed=1),
+            "step_arrays": lambda: env.step_arrays(block),
+            "reset_arrays": lambda: env.reset_arrays(seed=1),
+        }
+
+    def others(self, env: Any) -> Calls:
+        calls = {
+            "render": env.render,
+            "call": lambda: env.call("metadata"),
+            "get_attr": lambda: env.get_attr("metadata"),
+        }
+        # native environments refuse it at any time
+        if not isinstance(env.pool, Pool):
+            calls["set_attr"] = lambda: env.set_attr("knob", 1)
+        return calls
 
     def wrong(self, env: Any) -> Calls:
         good, first = self._actions(env), env.possible_agents[0]
@@ -117,8 +135,8 @@ class AsyncParallel(Kind):
     def _send(self, env: Any, env_ids: Any) -> None:
         env.send(np.ones((len(env_ids), len(env.possible_agents)), np.int64), env_ids)
 
-    def start(self, env: Any) -> Any:
-        env.async_reset(seed=7)
+    def start(self, env: Any, seed: int | None = 7) -> Any:
+        env.async_reset(seed=seed)
         return [env.recv() for _ in range(env.num_envs // env.batch_size)]
 
     def play(self, env: Any) -> Any:

@@ -33,8 +33,8 @@ class OfPool(Kind):
         batch = env.step(self.actions[: env.batch_size], np.arange(env.batch_size))
         return tuple(batch)
 
-    def start(self, env: Any) -> Any:
-        env.send_reset(seed=7)
+    def start(self, env: Any, seed: int | None = 7) -> Any:
+        env.send_reset(seed=seed)
         return [tuple(env.recv()) for _ in range(env.num_envs // env.batch_size)]
 
     def at_once(self, env: Any) -> int:

@@ -22,6 +22,12 @@ class RecordedAgents(Parallel):
     def masked(self) -> dict[str, Masked]:
         return {"reset": super().masked()["reset"]}
 
+    def acts(self, env: Any) -> Calls:
+        return {"step": lambda: self.play(env), "reset": lambda: env.reset(seed=1)}
+
+    def others(self, env: Any) -> Calls:
+        return {}
+
     def wrong(self, env: Any) -> Calls:
         calls = super().wrong(_WithAgents(env))
         del calls["blocks"]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 
-from tests.contract.kinds.kind import Calls, Kind
+from tests.contract.episodes import NEXT_STEP, Row, Rows
+from tests.contract.kinds.kind import Calls, Choose, Kind
 
 
 class Single(Kind):
@@ -62,8 +64,8 @@ class Turns(Kind):
 
     copies_are_new = True
 
-    def start(self, env: Any) -> Any:
-        env.reset(seed=7)
+    def start(self, env: Any, seed: int | None = 7) -> Any:
+        env.reset(seed=seed)
         return self._seen(env)
 
     def _seen(self, env: Any) -> Any:
@@ -98,16 +100,56 @@ class Turns(Kind):
         }
 
 
+class Rounds(Turns):
+    """One game whose agents act at the same time, in PettingZoo's own conversion to the AEC API.
+
+    As PettingZoo's it keeps actions until the last agent has acted, and looks at nothing before.
+    """
+
+    def __init__(self, *, judges_actions: bool) -> None:
+        """
+        Args:
+            judges_actions: whether one more wrapper judges each action at once.
+        """
+        self.judges_actions = judges_actions
+
+    def acts(self, env: Any) -> Calls:
+        return {**super().acts(env), "step": lambda: self.play(env)}
+
+    def wrong(self, env: Any) -> Calls:
+        calls = super().wrong(env)
+        if not self.judges_actions:
+            for name in ("out of range", "text", "NaN"):
+                del calls[name]
+        return calls
+
+
 class DM(Kind):
     """One environment of dm_env's API."""
 
+    modes: ClassVar[Any] = {NEXT_STEP: {}}
     begins_by_itself = True
+    shows_one_flag = True
+
+    def count(self, env: Any) -> int:
+        return 1
+
+    def begin(self, env: Any, seed: int = 7) -> Rows:
+        return self._row(env.reset(seed=seed))
+
+    def turn(self, env: Any, ids: Sequence[int], choose: Choose) -> Rows:
+        return self._row(env.step(choose(ids)[0]))
+
+    def _row(self, step: Any) -> Rows:
+        terminated = step.last() and step.discount == 0
+        truncated = step.last() and not terminated
+        return {0: Row(step.observation, step.reward or 0, terminated, truncated)}
 
     def play(self, env: Any) -> Any:
         return tuple(env.step(1)), env.info
 
-    def start(self, env: Any) -> Any:
-        return tuple(env.reset(seed=7))
+    def start(self, env: Any, seed: int | None = 7) -> Any:
+        return tuple(env.reset(seed=seed))
 
     def acts(self, env: Any) -> Calls:
         return {"step": lambda: env.step(1), "reset": lambda: env.reset(seed=1)}
@@ -119,4 +161,8 @@ class DM(Kind):
             "text": lambda: env.step("x"),
             "seed": lambda: env.reset(seed="x"),
             "options": lambda: env.reset(seed=5, options=7),
+            "unknown option": lambda: env.reset(seed=5, options={"no_such_option": 1}),
         }
+
+
+OF_ONE = Single | Game | Turns | DM

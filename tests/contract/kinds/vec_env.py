@@ -16,6 +16,7 @@ class OfVecEnv(Kind):
     """Stable-Baselines3's vector environments; with `agents`, each has that many rows."""
 
     plays_in_halves = True
+    waits = ("step_wait",)
     modes: ClassVar[Any] = {SAME_STEP: {}}
 
     def __init__(self, actions: Any = (1, 0, 1), *, agents: int = 1) -> None:
@@ -37,8 +38,9 @@ class OfVecEnv(Kind):
         arrays = tuple(by_env(array, self.agents) for array in arrays)
         return rows(range(len(arrays[0])), *arrays, last=agent_finals(last, self.agents))
 
-    def start(self, env: Any) -> Any:
-        env.seed(7)
+    def start(self, env: Any, seed: int | None = 7) -> Any:
+        if seed is not None:
+            env.seed(seed)
         return env.reset()
 
     def play(self, env: Any) -> Any:
@@ -48,7 +50,18 @@ class OfVecEnv(Kind):
         return {"step": lambda: self.play(env), "reset": env.reset}
 
     def others(self, env: Any) -> Calls:
-        return {"step_async": lambda: env.step_async(self.actions), "step_wait": env.step_wait}
+        calls = {
+            "step_async": lambda: env.step_async(self.actions),
+            "step_wait": env.step_wait,
+        }
+        # native environments have neither attribute, and refuse these calls at any time; of theirs,
+        # which are constants, get_attr tells after close, too, as DummyVecEnv's does
+        if env.has_attr("knob"):
+            calls["get_attr"] = lambda: env.get_attr("spec")
+            calls["set_attr"] = lambda: env.set_attr("knob", 1)
+        if env.has_attr("twice"):
+            calls["env_method"] = lambda: env.env_method("twice", 2)
+        return calls
 
     def wrong(self, env: Any) -> Calls:
         def reset_with(options: Any) -> None:
