@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from gymnasium.spaces import Dict, Space, Tuple
 
-from parallel_pool._workers.data.spaces import map_space
-
 if TYPE_CHECKING:
+    from parallel_pool._engine.buffers import Array
+
     # a worker's part of a result, and the rows that it has there
     Part = tuple[Any, slice]
 
@@ -21,20 +21,34 @@ def joined(parts: Sequence[Part], count: int, space: Space[Any] | None = None) -
     Args:
         parts: trees of arrays (rows, ...), dicts and tuples, all of the same form.
         count: rows of the result; those of no part are zeros.
-        space: of one row, which says where there are dicts and tuples of parts; None for an array.
-            Another tuple has a value for each row, of a space without arrays.
+        space: of one row. A tuple is one of parts if this is a tuple, else it has a value for each
+            row, of a space without arrays. None for arrays.
     """
-    trees, rows = zip(*parts, strict=True)
+    first = parts[0][0]
+    if isinstance(first, Mapping):
+        return {
+            key: joined([(tree[key], own) for tree, own in parts], count, _inner(space, key))
+            for key in first
+        }
+    if isinstance(first, tuple) and not isinstance(space, Tuple):
+        found: list[Any] = [None] * count
+        for values, own in parts:
+            found[own] = values
+        return tuple(found)
+    if isinstance(first, tuple):
+        return tuple(
+            joined([(tree[i], own) for tree, own in parts], count, _inner(space, i))
+            for i in range(len(first))
+        )
+    whole: Array = np.zeros((count, *first.shape[1:]), first.dtype)
+    for values, own in parts:
+        whole[own] = values
+    return whole
 
-    def join(_: Any, *each: Any) -> Any:
-        first = each[0]
-        is_tuple = isinstance(first, tuple)
-        whole = [None] * count if is_tuple else np.zeros((count, *first.shape[1:]), first.dtype)
-        for values, own in zip(each, rows, strict=True):
-            whole[own] = values
-        return tuple(whole) if is_tuple else whole
 
-    return join(None, *trees) if space is None else map_space(join, space, *trees)
+def _inner(space: Any, key: Any) -> Any:
+    """Returns the space of a part of a tuple or dict."""
+    return space[key] if isinstance(space, Dict | Tuple) else None
 
 
 def check_rows(actions: Any, space: Space[Any], count: int) -> None:

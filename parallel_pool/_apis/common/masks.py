@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 if TYPE_CHECKING:
     from parallel_pool._engine.buffers import Array
 
 
 def has_any(mask: Array) -> bool:
     """Returns whether a mask has any row."""
-    return mask.nonzero()[0].size > 0
+    return bool(np.count_nonzero(mask))
 
 
 def rows_in(mask: Array) -> list[int]:

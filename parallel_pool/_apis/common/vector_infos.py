@@ -74,7 +74,8 @@ def of_last_steps(observations: Any, ended: Array, final_info: Infos) -> Infos:
     """
     # of None
     finals: Array = np.empty(len(ended), object)
-    if isinstance(observations, np.ndarray) and observations.ndim == 1:
+    is_scalar = isinstance(observations, np.ndarray) and observations.ndim == 1
+    if is_scalar and observations.dtype != object:
         # Python's numbers, as of_row returns
         finals[ended] = observations[ended]
     else:
@@ -305,12 +306,13 @@ def rows_of(
     Python's, and arrays copies, unless values are returned as they are."""
     found: list[dict[Any, Any]] = [{} for _ in range(count)]
     for key in _keys(infos):
-        if key in without:
+        value, mask = infos[key], infos[f"_{key}"]
+        if key in without or not isinstance(mask, np.ndarray):
+            # what is no mask may come from environments that are not ours
             continue
-        value = infos[key]
-        each = rows_of(value, count, without, as_is=as_is) if isinstance(value, dict) else value
+        each = rows_of(value, count, without, as_is=as_is) if isinstance(value, Mapping) else value
         reads = not as_is and each is value
-        for row in rows_in(infos[f"_{key}"]):
+        for row in rows_in(mask):
             found[row][key] = _scalar(each[row]) if reads else each[row]
     return found
 

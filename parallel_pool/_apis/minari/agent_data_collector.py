@@ -248,6 +248,8 @@ class AgentDataCollector(Uncopied):
 
     def _check_call(self, what: str) -> None:
         """Refuses calls as `Recording.check_call` does."""
+        for stream in self._streams.values():
+            stream.check_own()
         if self._datasets is not None:
             check_usable(self.env.pool)
             raise StateError(

@@ -409,6 +409,8 @@ class EnvPoolDataCollector(Uncopied, gymnasium.Wrapper[Any, Any, Any, Any]):
                 this would have.
             ForkedError: the dataset belongs to another process.
         """
+        # before the lock, which another thread may have held when this process was forked
+        self._recording.check_own()
         with self._lock:
             return self._recording.finish()
 

@@ -101,9 +101,11 @@ class Recording:
 
         Raises:
             StateError: the dataset is finished.
-            ClosedError, ForkedError: the environments are closed, too, or another process's.
+            ClosedError: the environments are closed, too.
+            ForkedError: the dataset belongs to another process.
             ValueError: episodes were dropped, as they can't be stored.
         """
+        self._stream.check_own()
         if self._dataset is not None:
             if self._pool is not None:
                 check_usable(self._pool)
@@ -112,6 +114,10 @@ class Recording:
                 " environments without the collector, or record another"
             )
         check_stored([self._stream], what)
+
+    def check_own(self) -> None:
+        """Raises ForkedError in a forked process, whose parent has the dataset."""
+        self._stream.check_own()
 
     def finish(self) -> minari.MinariDataset:
         """Returns the complete dataset; episodes that have not ended are recorded as truncated.

@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import urllib.request
+import weakref
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
@@ -99,8 +100,9 @@ class OpenEnvEnv(Uncopied, gymnasium.Env[Any, Any]):
         self._headers = {} if token is None else {"Authorization": f"Bearer {token}"}
         self._timeout, self._connect_timeout = seconds(timeout), seconds(connect_timeout)
         self._connection: ClientConnection | None = None
-        # whose end closes it
+        # whose end closes it, also if this object is dropped without close()
         self._stack = contextlib.ExitStack()
+        weakref.finalize(self, _end, self._stack, os.getpid()).atexit = False
         self._why_over = "it was not reset"
         self._is_closed = self._is_asking = False
         self._pid = os.getpid()
@@ -128,6 +130,7 @@ class OpenEnvEnv(Uncopied, gymnasium.Env[Any, Any]):
             BusyError: another thread is in a call.
         """
         self._check_usable()
+        self._check_idle()
         super().reset(seed=seed)
         data = {**(options or {}), **({} if seed is None else {"seed": int(seed)})}
         is_new = self._connection is None
@@ -149,8 +152,8 @@ class OpenEnvEnv(Uncopied, gymnasium.Env[Any, Any]):
             ClosedError, ForkedError, BusyError: as for `reset`.
         """
         self._check_usable()
-        if self._connection is None:
-            raise NotResetError(f"{self._why_over}: call reset() first")
+        self._check_idle()
+        self._check_begun()
         value = to_json(action)
         return self._ask("step", {"action": value} if self._is_ours else value)
 
@@ -168,6 +171,14 @@ class OpenEnvEnv(Uncopied, gymnasium.Env[Any, Any]):
             )
         if self._is_closed:
             raise ClosedError("the environment is closed: make a new one")
+
+    def _check_idle(self) -> None:
+        if self._is_asking:
+            raise BusyError("another thread is in a call: let one thread use the environment")
+
+    def _check_begun(self) -> None:
+        if self._connection is None:
+            raise NotResetError(f"{self._why_over}: call reset() first")
 
     # ------------------------------------------------------------------------------- schemas --
 
@@ -211,7 +222,7 @@ class OpenEnvEnv(Uncopied, gymnasium.Env[Any, Any]):
     def _ask(self, kind: str, data: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
         """Sends a request and returns what a step returns."""
         if self._is_asking:
-            raise BusyError("another thread is in a call: let one thread use the environment")
+            self._check_idle()
         # no function call since the check: no other thread can have begun to ask
         self._is_asking = True
         try:
@@ -231,7 +242,13 @@ class OpenEnvEnv(Uncopied, gymnasium.Env[Any, Any]):
     def _answer(self, kind: str, data: Any) -> Any:
         """Sends a request and returns the answer; connects if there is no connection."""
         message = json.dumps({"type": kind, "data": data})
-        connection = self._connection or self._connect()
+        connection = self._connection
+        if connection is None:
+            if kind == "step":
+                # another thread has closed the environment since the step was checked
+                self._check_usable()
+                self._check_begun()
+            connection = self._connect()
         try:
             # a server that refuses a session says why before it closes the connection
             with contextlib.suppress(ConnectionClosed):
@@ -241,6 +258,8 @@ class OpenEnvEnv(Uncopied, gymnasium.Env[Any, Any]):
             self._drop(f"the {kind} took longer than timeout={self._timeout} s")
             raise TimeoutError(f"{self._why_over}: call reset() first") from None
         except Exception as error:
+            if self._is_closed:
+                raise ClosedError("another thread has closed the environment") from error
             self._drop("the connection to the server was lost")
             if isinstance(error, WebSocketException):
                 raise ConnectionError(f"{self._why_over}: {error}") from error
@@ -268,7 +287,16 @@ class OpenEnvEnv(Uncopied, gymnasium.Env[Any, Any]):
         except (OSError, WebSocketException) as error:
             self._stack.close()
             raise ConnectionError(f"{urlunsplit(self._url)}: {error}") from error
-        return self._connection
+        except BaseException:
+            # of a signal handler
+            self._stack.close()
+            raise
+        connection = self._connection
+        if self._is_closed:
+            # meanwhile, by another thread
+            self._drop("it was closed", {"type": "close"})
+            self._check_usable()
+        return connection
 
     def _new_connection(self, *args: Any, **kwargs: Any) -> ClientConnection:
         """Makes a connection, which ends with the stack even if Ctrl-C comes before it is open."""
@@ -308,3 +336,10 @@ class OpenEnvEnv(Uncopied, gymnasium.Env[Any, Any]):
                 connection.send(json.dumps(message))
         with contextlib.suppress(OSError, WebSocketException):
             self._stack.close()
+
+
+def _end(stack: contextlib.ExitStack, pid: int) -> None:
+    """Ends the connection of an environment of this process."""
+    if os.getpid() == pid:
+        with contextlib.suppress(OSError, WebSocketException):
+            stack.close()

@@ -85,3 +85,11 @@ def test_infos_that_move_may_have_another_form(one: Any, other: Any) -> None:
     kept, target = vector_infos.moved(infos, final, mask)
     assert not kept and target["_it"].tolist() == [True, True, False]
     assert_same(target["it"].tolist(), [one, other, None], "objects")
+
+
+@pytest.mark.parametrize("mask", [[True, False], True, None, {"x": 1}], ids=str)
+def test_a_key_beside_a_key_is_no_mask_by_its_name_alone(mask: Any) -> None:
+    """As environments that are not ours may have."""
+    infos = {"_a": mask, "a": np.arange(2), "b": np.arange(2), "_b": np.array([False, True])}
+    for as_is in (False, True):
+        assert vector_infos.rows_of(infos, 2, as_is=as_is) == [{}, {"b": 1}]

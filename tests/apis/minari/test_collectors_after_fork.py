@@ -7,8 +7,11 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import gymnasium
 import pytest
+from gymnasium.vector import SyncVectorEnv
 
+from parallel_pool.compat.minari import VectorDataCollector
 from parallel_pool.errors import ForkedError
 from tests.contract.api_cases import CASES, Case
 from tests.contract.small_envs import Gate
@@ -50,3 +53,20 @@ def test_a_forked_child_writes_nothing(case: Case, tmp_path: Path) -> None:
     for own, other in zip(found, expected, strict=True):
         assert len(own) > 3
         assert_same_episodes(own, other)
+
+
+def test_a_forked_child_records_no_step_of_gymnasiums_environments(tmp_path: Path) -> None:
+    """They can be stepped there."""
+    envs = SyncVectorEnv([lambda: gymnasium.make("CartPole-v1")] * 2)
+
+    def play() -> None:
+        for call in (lambda: env.step([0, 1]), env.reset):
+            with pytest.raises(ForkedError, match="belongs to process"):
+                call()
+        env.close()
+
+    with closing(VectorDataCollector(envs, "test/foreign-v0", write_every=1)) as env:
+        env.reset(seed=1)
+        in_child(play)
+        env.step([0, 1])
+        assert env.finish().total_steps == 2

@@ -6,6 +6,7 @@ which another thread calls here.
 
 from __future__ import annotations
 
+import gc
 import json
 import re
 import signal
@@ -21,7 +22,7 @@ from typing import Any
 import gymnasium
 import pytest
 
-from parallel_pool.errors import BusyError, NotResetError
+from parallel_pool.errors import BusyError, ClosedError, NotResetError
 from parallel_pool.leases import LeasePool
 from tests.apis.openenv.served_envs import pool_of
 from tests.contract import test_copies, test_refused_calls, test_results
@@ -96,20 +97,83 @@ def test_calls_beside_another_thread(gate: Gate) -> None:
         thread = threading.Thread(target=lambda: results.append(env.step("gate")))
         thread.start()
         wait_for(lambda: gate.is_reached)
-        for call in (env.reset, lambda: env.step("on")):
+        seed = env.np_random_seed
+        for call in (lambda: env.reset(seed=77), lambda: env.step("on")):
             with pytest.raises(BusyError, match="another thread is in a call"):
                 call()
+        assert env.np_random_seed == seed
         gate.open()
         thread.join(TEST_TIMEOUT)
         assert [result[1] for result in results] == [1]
         assert env.step("on")[1] == 2
 
 
+@pytest.mark.slow
+def test_close_in_another_thread_ends_a_step(gate: Gate) -> None:
+    errors: list[BaseException] = []
+    with pool_of(1) as pool, serving(OpenEnvApp(pool, token=None)) as url:
+        env = OpenEnvEnv(url)
+        env.reset()
+
+        def step() -> None:
+            with pytest.raises(ClosedError, match="another thread has closed") as refused:
+                env.step("gate")
+            errors.append(refused.value)
+
+        thread = threading.Thread(target=step)
+        thread.start()
+        wait_for(lambda: gate.is_reached)
+        env.close()
+        thread.join(TEST_TIMEOUT)
+        assert len(errors) == 1
+        with pytest.raises(ClosedError, match="make a new one"):
+            env.reset()
+
+
+@pytest.mark.slow
+def test_close_while_another_thread_connects_leaves_no_session(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    connect = client.connect
+
+    def connect_and_close(*args: Any, **kwargs: Any) -> Any:
+        made = connect(*args, **kwargs)
+        env.close()
+        return made
+
+    # one environment, which only one session can have
+    with pool_of(1) as pool, serving(OpenEnvApp(pool, token=None)) as url:
+        env = OpenEnvEnv(url)
+        with monkeypatch.context() as patch:
+            patch.setattr(client, "connect", connect_and_close)
+            with pytest.raises(ClosedError, match="make a new one"):
+                env.reset()
+        with OpenEnvEnv(url) as other:
+            other.reset()
+
+
+@pytest.mark.slow
+def test_an_environment_that_is_dropped_leaves_no_session() -> None:
+    with pool_of(1) as pool, serving(OpenEnvApp(pool, token=None)) as url:
+        env = OpenEnvEnv(url)
+        env.reset()
+        del env
+        gc.collect()
+        with OpenEnvEnv(url) as other:
+            other.reset()
+
+
 # ------------------------------------------------------------------------------------- Ctrl-C --
 
 
+class Alarm(Exception):
+    """What a program's own handler of a signal raises."""
+
+
 @contextmanager
-def interrupted_at(is_there: Callable[[], Any]) -> Iterator[None]:
+def interrupted_at(
+    is_there: Callable[[], Any], error: type[BaseException] = KeyboardInterrupt
+) -> Iterator[None]:
     """Sends Ctrl-C to this thread once a condition is true."""
 
     def interrupt() -> None:
@@ -118,7 +182,7 @@ def interrupted_at(is_there: Callable[[], Any]) -> Iterator[None]:
 
     thread = threading.Thread(target=interrupt)
     thread.start()
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(error):
         yield
     thread.join()
 
@@ -137,8 +201,13 @@ def test_ctrl_c_while_an_answer_is_awaited(name: str, gate: Gate) -> None:
         assert env.step("on")[1] == 1
 
 
-def test_ctrl_c_while_a_server_lets_it_wait_for_a_connection() -> None:
+@pytest.mark.parametrize("error", [KeyboardInterrupt, Alarm])
+def test_ctrl_c_while_a_server_lets_it_wait_for_a_connection(error: type[BaseException]) -> None:
     """The connection that was not open yet is closed."""
+
+    def handle(*_: Any) -> None:
+        raise error
+
     schema = {"properties": {}}
     body = json.dumps({"action": schema, "observation": schema}).encode()
     accepted: list[socket.socket] = []
@@ -153,8 +222,12 @@ def test_ctrl_c_while_a_server_lets_it_wait_for_a_connection() -> None:
         thread = threading.Thread(target=serve)
         thread.start()
         env = OpenEnvEnv(f"http://127.0.0.1:{listener.getsockname()[1]}", connect_timeout=99)
-        with interrupted_at(lambda: accepted):
-            env.reset()
+        usual = signal.signal(signal.SIGINT, handle)
+        try:
+            with interrupted_at(lambda: accepted, error):
+                env.reset()
+        finally:
+            signal.signal(signal.SIGINT, usual)
         thread.join()
         with accepted[0] as silent:
             silent.settimeout(9)
