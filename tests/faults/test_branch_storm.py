@@ -20,6 +20,7 @@ from parallel_pool.errors import (
     ClosedError,
     NotResetError,
     PoolTimeoutError,
+    StateError,
     WorkerError,
 )
 from parallel_pool.leases import AsyncLease, LeasePool
@@ -72,8 +73,15 @@ class Player:
             elif kind == ["trouble"]:
                 await lease.step(self.random.choice(["kill", "exit", "raise"]))
             elif depth < DEPTH:
-                with contextlib.suppress(BusyError):
+                try:
                     await self.branch(lease, steps, depth, is_cancelled=kind == ["cancel"])
+                except BusyError:
+                    pass
+                except StateError as error:
+                    if "is being replaced: reset it first" not in str(error):
+                        raise
+                    # the worker was killed, and a busy machine takes long to replace it
+                    return
 
     async def abandon(self, lease: AsyncLease) -> None:
         """Gives up a step that would last for ever."""
