@@ -24,7 +24,7 @@ from parallel_pool._workers.watch.supervisor import Supervisor
 STATES = {IDLE: "idle", INTERRUPTED: "interrupted", BUSY: "receiving", SHARED: "shared"}
 
 # what holds the pool, or the environment that does: in PoolVectorEnv and most others `pool`
-HOLDERS = ("pool", "envs", "env")
+HOLDERS = ("pool", "envs")
 # more than any environment has in a row
 MAX_HOLDERS = 8
 

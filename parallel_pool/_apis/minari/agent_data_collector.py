@@ -46,6 +46,7 @@ class AgentDataCollector(Uncopied):
 
     Attributes:
         env: the `PoolParallelEnv`.
+        pool: its pool, which `parallel_pool.testing.inspect` looks at.
         dataset_ids: by agent.
 
     Example:
@@ -92,7 +93,7 @@ class AgentDataCollector(Uncopied):
             raise TypeError(f"env={quote(env)} is {a_type(env)}: give a PoolParallelEnv")
         if env.is_async:
             raise StateError("the environments are asynchronous: leave batch_size out")
-        self.env = env
+        self.env, self.pool = env, env.pool
         self.dataset_ids = {agent: _id_of(dataset_id, agent) for agent in env.possible_agents}
         infos = check_infos(record_infos)
         for agent, own_id in self.dataset_ids.items():
@@ -251,7 +252,7 @@ class AgentDataCollector(Uncopied):
         for stream in self._streams.values():
             stream.check_own()
         if self._datasets is not None:
-            check_usable(self.env.pool)
+            check_usable(self.pool)
             raise StateError(
                 f"{what}() after finish(): the datasets are complete; go on with `env`, or record"
                 " others"
