@@ -10,19 +10,24 @@ and how many times less it is in this checkout: medians of the rounds, quartiles
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import sys
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack, closing
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.studies.checkouts import ROOT, python_of, times
-from parallel_pool._bench import machine, tree
+from benchmarks.harness.two_checkouts import (
+    measure,
+    parser_of,
+    print_head,
+    python_of,
+    read_arguments,
+    times,
+)
+from parallel_pool._bench import tree
 from parallel_pool._bench.player_proxy import PlayerProxy
-from parallel_pool._bench.rounds import Sample, Spread, interleave, ratio
+from parallel_pool._bench.rounds import Spread, ratio
 from parallel_pool._command import until_interrupted
 
 PLAYER = Path(__file__).with_name("api_steps_player.py")
@@ -96,32 +101,24 @@ LOOPS = (
 
 
 def player(checkout: Path, loop: Loop, hash_seed: int) -> PlayerProxy:
-    """Makes the player of a loop in a process of a checkout."""
+    """Makes the player of a loop in a process of a checkout, and warms it up."""
     parts = {"setup": loop.setup, "actions": loop.actions, "step": loop.step, "rows": loop.rows}
     command = [python_of(checkout), "-P", "-W", "ignore", str(PLAYER), json.dumps(parts)]
     variables = {"PYTHONPATH": str(checkout), "PYTHONHASHSEED": str(hash_seed)}
     name = f"{loop.title} of {checkout}"
     made = PlayerProxy(name, command, {**os.environ, **variables}).made()
     made.children = (made.pid, *tree.descendants(made.pid))
+    made.play(WARM_UP)
     return made
-
-
-def play(checkouts: Mapping[str, Path], loop: Loop, seed: int) -> dict[str, Sample]:
-    """Measures a loop in all checkouts, in one round."""
-    with ExitStack() as stack:
-        players = {}
-        for label, checkout in checkouts.items():
-            players[label] = stack.enter_context(closing(player(checkout, loop, seed)))
-            players[label].play(WARM_UP)
-        played = interleave(players, 1, SECONDS, turns=TURNS)
-    return {label: samples[0] for label, samples in played.items()}
 
 
 def compare(before: Path, loop: Loop, rounds: int) -> str:
     """Measures a loop in both checkouts; returns its row of the table."""
-    checkouts = {"before": before, "after": ROOT}
-    played = [play(checkouts, loop, seed) for seed in range(rounds)]
-    theirs, ours = ([each[label] for each in played] for label in checkouts)
+
+    def make(checkout: Path, hash_seed: int) -> PlayerProxy:
+        return player(checkout, loop, hash_seed)
+
+    theirs, ours = measure(before, make, rounds, SECONDS, TURNS)
     costs = [Spread.of(each.cpu_us for each in samples).median for samples in (theirs, ours)]
     cells = [loop.title, str(loop.rows), *(f"{cost:.1f}" for cost in costs)]
     return f"| {' | '.join([*cells, times(ratio(ours, theirs, cpu=True))])} |"
@@ -129,30 +126,21 @@ def compare(before: Path, loop: Loop, rounds: int) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command; returns its exit status."""
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.studies.api_steps",
-        description="Compares what a step costs in each API with another checkout.",
+    parser = parser_of(
+        "python -m benchmarks.studies.api_steps",
+        "Compares what a step costs in each API with another checkout.",
     )
-    parser.add_argument("before", type=Path, help="the other checkout, built, with its .venv")
     parser.add_argument(
         "words", nargs="*", metavar="WORD", help="measures loops with it in the title"
     )
-    parser.add_argument(
-        "--rounds", type=int, default=ROUNDS, help=f"rounds of each loop ({ROUNDS})"
-    )
-    options = parser.parse_intermixed_args(arguments)
-    before: Path = options.before.resolve()
-    if options.rounds < 1:
-        parser.error(f"--rounds {options.rounds}: give 1 or more")
-    if not (before / ".venv/bin/python").exists():
-        parser.error(f"{before} has no .venv/bin/python: run make there")
+    options = read_arguments(parser, arguments, ROUNDS, "loop")
     words = options.words
     loops = [loop for loop in LOOPS if not words or any(word in loop.title for word in words)]
     if not loops:
         parser.error(f"no loop has {' or '.join(words)} in its title")
-    print(f"{machine.cpu_name()}, {before} -> {ROOT} ({machine.commit()})\n\n{HEADER}", flush=True)
+    print_head(options.before, HEADER)
     for loop in loops:
-        print(compare(before, loop, options.rounds), flush=True)
+        print(compare(options.before, loop, options.rounds), flush=True)
     return 0
 
 

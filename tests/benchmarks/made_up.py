@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from parallel_pool._bench import rounds, tree
 from parallel_pool._bench.contender import Contender, Task
@@ -127,3 +129,11 @@ MACHINE = {
     "compiler": "cc",
     "versions": {"numpy": "2"},
 }
+
+
+def put_python_into(checkout: Path) -> None:
+    """Gives a folder the interpreter of a checkout."""
+    python = checkout / ".venv/bin/python"
+    python.parent.mkdir(parents=True)
+    python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+    python.chmod(0o755)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-import sys
 from pathlib import Path
 
 import pytest
 
+from benchmarks.harness.two_checkouts import ROOT
 from benchmarks.studies import api_steps
+from tests.benchmarks.made_up import put_python_into
 
 # a package whose steps take a millisecond of CPU time
 SLOW_PACKAGE = """
@@ -31,10 +32,7 @@ def make_vec(*arguments, **options):
 
 @pytest.fixture
 def slow_checkout(tmp_path: Path) -> Path:
-    python = tmp_path / ".venv/bin/python"
-    python.parent.mkdir(parents=True)
-    python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
-    python.chmod(0o755)
+    put_python_into(tmp_path)
     (tmp_path / "parallel_pool.py").write_text(SLOW_PACKAGE)
     return tmp_path
 
@@ -59,7 +57,7 @@ def test_each_checkout_runs_its_own_package(
 @pytest.mark.slow
 @pytest.mark.parametrize("loop", api_steps.LOOPS, ids=lambda loop: f"{loop.title} x {loop.rows}")
 def test_loops_run(loop: api_steps.Loop) -> None:
-    player = api_steps.player(api_steps.ROOT, loop, 0)
+    player = api_steps.player(ROOT, loop, 0)
     assert player.play(3) == 3
     # worker processes are counted, too
     assert (len(player.children) > 1) is ("worker processes" in loop.title)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from benchmarks.studies import checkouts
+from tests.benchmarks.made_up import put_python_into
 
 # a module of scenes that prints, as some packages do, and whose player does 20 steps per second:
 # ours is faster on any machine
@@ -45,10 +45,7 @@ CHECKOUTS = {
 
 @pytest.fixture(params=CHECKOUTS)
 def slow_checkout(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    python = tmp_path / ".venv/bin/python"
-    python.parent.mkdir(parents=True)
-    python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
-    python.chmod(0o755)
+    put_python_into(tmp_path)
     for name, text in CHECKOUTS[request.param].items():
         file = tmp_path / "benchmarks" / f"{name}.py"
         file.parent.mkdir(parents=True, exist_ok=True)
